@@ -1,0 +1,86 @@
+"""What a policy says of a command: a Decision with its reason and its conditions."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Literal
+
+from policies.limits import Isolation, Limits
+
+__all__ = ["Conditions", "Decision", "PathCheck", "Verdict"]
+
+
+class Decision(enum.IntEnum):
+    """Ordered: the strictest of several is their maximum."""
+
+    ALLOW = 0
+    ASK = 1
+    DENY = 2
+
+    @property
+    def label(self) -> str:
+        """The lower-case name, as files and reports write it."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class PathCheck:
+    """A path operand that was judged as text and is to be judged again on the real path.
+
+    Attributes:
+        word: index of the word in argv (-1: a redirection).
+        path: the text, relative to the command's cwd, or absolute in the box.
+        kind: what it must be at run time; ``path`` may be absent.
+        writable: the program may create, change or remove it.
+    """
+
+    word: int
+    path: str
+    kind: Literal["path", "file", "dir"] = "path"
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under which an allowed command runs; of several rules the strictest each (spec 7.5)."""
+
+    isolation: Isolation = Isolation.PROCESS
+    limits: Limits = Limits()
+    network: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()  # forced values (`set_env`, `[program.X] env`)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The decision on one argv.
+
+    Attributes:
+        decision: allow, ask or deny.
+        reason: a stable reason code of the specification, section 7 (``ok`` when allowed).
+        word: index of the word at fault or -1.
+        message: one sentence for people and for the model.
+        rule: name of the deciding rule, or of the nearest miss for a denial, or None.
+        line: the synopsis line that decided or came nearest, or None.
+        runs_code: the program may run code that the agent wrote.
+        program: argv[0] as the name under which its identity is resolved.
+        search: folders to resolve it in, in order.
+        conditions: how it must run.
+        checks: the paths to verify in the box before the program starts.
+        stages: for a plan, the verdict of each stage in order; empty for a single command.
+        stage: for a plan, the index of the stage at fault.
+    """
+
+    decision: Decision
+    reason: str
+    word: int = -1
+    message: str = ""
+    rule: str | None = None
+    line: str | None = None
+    runs_code: bool = False
+    program: str = ""
+    search: tuple[str, ...] = ()
+    conditions: Conditions = Conditions()
+    checks: tuple[PathCheck, ...] = ()
+    stages: tuple[Verdict, ...] = field(default=())
+    stage: int = 0

@@ -1,0 +1,1 @@
+"""HOW it runs: the contract of boxes, the supervisor inside them and its client."""
