@@ -34,7 +34,8 @@ setup-peers: $(VENV)/.dev ## install what single tests compare with (Python 3.12
 	@$(PIP) install --editable '.[peers]'
 
 demo: $(VENV)/.package ## set up, then watch a scripted model fix a bug in a box
-	@$(BIN)/python -m harness.cli.demo
+	@$(BIN)/stockade images build python || echo "going on without an image of our own" >&2
+	@$(BIN)/stockade run examples/demo --model scripted:examples/demo/script.json
 
 examples: $(VENV)/.package ## fetch the sources of the real examples
 	@$(BIN)/python examples/fetch.py
