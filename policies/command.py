@@ -65,6 +65,9 @@ class Stage:
 
     ``None`` for a stream means: the pipe to the neighbour, else the captured output of the call
     (standard input of a first stage: the null device).
+
+    ``globs`` are the indexes of words of argv that are shell patterns (unquoted in the line, a
+    literal ``*`` within them written ``[*]``); all other words are literal.
     """
 
     argv: tuple[str, ...]
@@ -72,6 +75,7 @@ class Stage:
     stdin: FromFile | FromText | NullDevice | None = None
     stdout: ToFile | NullDevice | None = None
     stderr: ToFile | NullDevice | ToStdout | None = None
+    globs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
