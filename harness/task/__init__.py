@@ -1,0 +1,7 @@
+"""What is asked: task folders in the Harbor layout, and bare instructions."""
+
+from harness.task.error import Problem, TaskError
+from harness.task.load import load_task
+from harness.task.task import Check, Task, task_of_instruction
+
+__all__ = ["Check", "Problem", "Task", "TaskError", "load_task", "task_of_instruction"]
