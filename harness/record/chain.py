@@ -1,0 +1,88 @@
+"""The bytes of a record (decision 26).
+
+A line is the compact ASCII JSON of an object whose last key is ``hash``: the SHA-256, in lower-case
+hex, of the previous record's hash as hex text followed by the bytes of the same object without
+that key. The first record follows 64 zeros. The newline is not counted.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+__all__ = [
+    "FIRST_PREVIOUS",
+    "HASH_TAIL_LENGTH",
+    "SCHEMA",
+    "TYPES",
+    "chain_hash",
+    "encode_body",
+    "seal_path",
+    "seal_text",
+]
+
+SCHEMA = 1
+FIRST_PREVIOUS = "0" * 64
+
+TYPES = frozenset(
+    {
+        "run/start",
+        "step/start",
+        "model/request",
+        "model/attempt",
+        "model/reply",
+        "tool/call",
+        "tool/verdict",
+        "approval/asked",
+        "approval/decided",
+        "tool/result",
+        "step/end",
+        "verify/start",
+        "verify/end",
+        "run/resumed",
+        "notice",
+        "run/end",
+    }
+)
+"""Every type that a log of this schema may hold; another type needs another schema number."""
+
+HASH_TAIL_LENGTH = len(',"hash":""}') + 64
+
+
+def _plain(value: object) -> object:
+    """Frozen containers are written like those that they were made of."""
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    raise TypeError(f"a record cannot hold a {type(value).__name__}")
+
+
+_encode = json.JSONEncoder(
+    separators=(",", ":"), ensure_ascii=True, allow_nan=False, check_circular=False, default=_plain
+).encode
+
+
+def encode_body(record: Mapping[str, Any]) -> str:
+    """The text of a record without its hash; ValueError or TypeError when JSON cannot hold it."""
+    return _encode(record)
+
+
+def chain_hash(previous: str, body: str) -> str:
+    """The hash of a record, from the hash before it and its own text without the hash."""
+    return sha256((previous + body).encode("ascii")).hexdigest()
+
+
+def seal_path(log: Path) -> Path:
+    """Where the seal of a log lies."""
+    return log.with_suffix(".seal")
+
+
+def seal_text(key: bytes, records: int, head: str) -> str:
+    """What only the holder of the key can write: a MAC over the length and the head of a log."""
+    return hmac.new(key, f"{records}:{head}".encode("ascii"), sha256).hexdigest()

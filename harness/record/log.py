@@ -1,0 +1,231 @@
+"""The log that is written while a run goes on."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.errors import LogError
+from harness.record.chain import (
+    FIRST_PREVIOUS,
+    SCHEMA,
+    TYPES,
+    chain_hash,
+    encode_body,
+    seal_path,
+    seal_text,
+)
+from harness.record.verification import scan
+
+__all__ = ["EventLog", "Fsync", "Redactor"]
+
+Fsync = Literal["none", "end", "step", "event"]
+"""When the disk is waited for: never, at the end of the run, of each step, or for each record."""
+
+Redactor = Callable[[dict[str, Any]], dict[str, Any]]
+"""Takes the fields of a record and returns what may be written of them."""
+
+_SYNCED = {
+    "none": frozenset[str](),
+    "end": frozenset({"run/end"}),
+    "step": frozenset({"run/start", "step/end", "approval/decided", "run/end"}),
+    "event": TYPES,
+}
+
+
+class EventLog:
+    """An append-only, hash-chained log of one run.
+
+    Promises:
+     1. A record is in the file, whole, when ``append`` returns; else LogError, and the log takes
+        no more: who goes on after that goes on unlogged, so nobody should.
+     2. Numbers begin at 0 and have no gap; each record is chained to the one before it.
+     3. Redaction happens here and nowhere else; a redactor that raises withholds the record.
+    """
+
+    def __init__(  # noqa: PLR0913 - made by `create` and `reopen`
+        self,
+        path: Path,
+        descriptor: int,
+        run: str,
+        *,
+        count: int = 0,
+        head: str = FIRST_PREVIOUS,
+        size: int = 0,
+        fsync: Fsync = "none",
+        key: bytes | None = None,
+        redact: Redactor | None = None,
+    ) -> None:
+        self.path = path
+        self.run = run
+        self._descriptor = descriptor
+        self._count = count
+        self._head = head
+        self._size = size
+        self._synced = _SYNCED[fsync]
+        self._sync_close = fsync != "none"
+        self._key = key
+        self._redact = redact
+        self._broken: str | None = None
+        self._second = -1
+        self._stamp = ""
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        run: str,
+        fsync: Fsync = "none",
+        key: bytes | None = None,
+        redact: Redactor | None = None,
+    ) -> EventLog:
+        """A new log; LogError when the file exists or cannot be made."""
+        target = Path(path)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            descriptor = os.open(target, flags, 0o600)
+        except OSError as error:
+            raise LogError(f"{target}: the log cannot be made: {error.strerror}") from error
+        return cls(target, descriptor, run, fsync=fsync, key=key, redact=redact)
+
+    @classmethod
+    def reopen(
+        cls,
+        path: str | Path,
+        *,
+        fsync: Fsync = "none",
+        key: bytes | None = None,
+        redact: Redactor | None = None,
+    ) -> EventLog:
+        """Continue a log after a crash; only a torn last record is cut away, and nothing else."""
+        target = Path(path)
+        found = scan(target)
+        if found.problem is not None and not found.torn:
+            raise LogError(f"{target}: cannot be continued: {found.problem}")
+        if not found.records:
+            raise LogError(f"{target}: nothing was recorded")
+        try:
+            descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            os.ftruncate(descriptor, found.size)
+        except OSError as error:
+            raise LogError(f"{target}: cannot be continued: {error.strerror}") from error
+        return cls(
+            target,
+            descriptor,
+            found.run,
+            count=found.records,
+            head=found.head,
+            size=found.size,
+            fsync=fsync,
+            key=key,
+            redact=redact,
+        )
+
+    @property
+    def head(self) -> str:
+        """The hash of the last record: who knows it can tell that nothing was changed."""
+        return self._head
+
+    @property
+    def count(self) -> int:
+        """How many records there are."""
+        return self._count
+
+    def append(self, type: str, /, **fields: Any) -> int:  # noqa: A002 - the record's own word
+        """Write one record and return its number."""
+        return self.write(type, fields)
+
+    def write(self, type: str, fields: dict[str, Any]) -> int:  # noqa: A002
+        """Write one record; ``fields`` may not hold a key that the log writes itself."""
+        if self._broken is not None:
+            raise LogError(f"{self.path}: {self._broken}")
+        if type not in TYPES:
+            raise LogError(f"{type!r} is no record type of schema {SCHEMA}")
+        if self._redact is not None:
+            fields = self._redacted(fields)
+        number = self._count
+        record = {
+            "seq": number,
+            "type": type,
+            "run": self.run,
+            "at": self._now(),
+            "t": round(time.monotonic(), 6),
+        }
+        if not number:
+            record["schema"] = SCHEMA
+        expected = len(record) + len(fields)
+        record.update(fields)
+        if len(record) != expected or "hash" in fields:
+            raise LogError(f"a {type} record repeats a key that the log itself writes")
+        try:
+            body = encode_body(record)
+        except (TypeError, ValueError) as error:
+            raise LogError(f"a {type} record cannot be written as JSON: {error}") from error
+        digest = chain_hash(self._head, body)
+        self._put(f'{body[:-1]},"hash":"{digest}"}}\n'.encode("ascii"), sync=type in self._synced)
+        self._head = digest
+        self._count = number + 1
+        return number
+
+    def close(self) -> None:
+        """Close the file, and seal it where there is a key; safe to repeat."""
+        if self._descriptor < 0:
+            return
+        descriptor, self._descriptor = self._descriptor, -1
+        already, self._broken = self._broken, self._broken or "the log is closed"
+        try:
+            if self._sync_close:
+                os.fsync(descriptor)
+            if self._key is not None and already is None:
+                text = seal_text(self._key, self._count, self._head)
+                seal_path(self.path).write_text(text + "\n", "ascii")
+        except OSError as error:
+            raise LogError(f"{self.path}: cannot be closed: {error.strerror}") from error
+        finally:
+            os.close(descriptor)
+
+    def __enter__(self) -> EventLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _put(self, line: bytes, *, sync: bool) -> None:
+        try:
+            written = os.write(self._descriptor, line)
+            while written < len(line):
+                written += os.write(self._descriptor, line[written:])
+            self._size += len(line)
+            if sync:
+                os.fsync(self._descriptor)
+        except OSError as error:
+            self._broken = f"a record could not be written: {error.strerror}"
+            self._drop_fragment()
+            raise LogError(f"{self.path}: {self._broken}") from error
+
+    def _drop_fragment(self) -> None:
+        """Cut what a failed write left, so that the log ends with a whole record."""
+        try:
+            os.ftruncate(self._descriptor, self._size)
+        except OSError:
+            self._broken = f"{self._broken}; the last record is torn"
+
+    def _redacted(self, fields: dict[str, Any]) -> dict[str, Any]:
+        assert self._redact is not None
+        try:
+            return self._redact(dict(fields))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the record must not get out
+            return {"withheld": f"the redactor raised {type(error).__name__}"}
+
+    def _now(self) -> str:
+        """RFC 3339 in UTC; the part up to the second is kept, it changes rarely."""
+        now = time.time_ns()
+        second, rest = divmod(now, 1_000_000_000)
+        if second != self._second:
+            self._second = second
+            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        return f"{self._stamp}.{rest // 1000:06d}Z"

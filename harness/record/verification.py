@@ -1,0 +1,183 @@
+"""Whether a log is whole: every byte of every record, their order, and their end."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from harness.record.chain import (
+    FIRST_PREVIOUS,
+    HASH_TAIL_LENGTH,
+    SCHEMA,
+    TYPES,
+    encode_body,
+    seal_path,
+    seal_text,
+)
+
+__all__ = ["Verification", "scan", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a look at a log found.
+
+    Attributes:
+        code: 0 fine, 1 damaged, incomplete or cut, 2 no such log.
+        problem: one sentence, or None when all is well.
+        record: the number of the first bad record, where one can be named.
+        records: how many whole records there are up to the problem.
+        head: the hash of the last good one.
+        ended: the last record says that the run ended.
+        anchored: what proved that the log was not edited and chained anew.
+        run: the run's id.
+        size: bytes up to the problem.
+        torn: the problem is a fragment at the end, as a crash leaves it.
+    """
+
+    code: Literal[0, 1, 2] = 0
+    problem: str | None = None
+    record: int | None = None
+    records: int = 0
+    head: str = FIRST_PREVIOUS
+    ended: bool = False
+    anchored: Literal["head", "key"] | None = None
+    run: str = ""
+    size: int = 0
+    torn: bool = False
+
+
+def verify(
+    path: str | Path, head: str | None = None, key: bytes | None = None
+) -> Verification:
+    """Check a log; ``head`` or ``key`` anchor it, without them an edit that re-chains is unseen."""
+    target = Path(path)
+    found = scan(target)
+    if found.code:
+        return found
+    if not found.ended:
+        return replace(found, code=1, problem="the log is cut: it has no run/end at its end")
+    if head is not None:
+        return _with_head(found, head)
+    if key is not None:
+        return _with_key(found, target, key)
+    return found
+
+
+def scan(path: Path) -> Verification:
+    """Check the chain alone: an end record is not asked for."""
+    try:
+        stream = path.open("rb")
+    except FileNotFoundError:
+        return Verification(2, f"{path}: no such log")
+    except OSError as error:
+        return Verification(2, f"{path}: cannot be read: {error.strerror}")
+    with stream:
+        return _scan(stream)
+
+
+def _scan(stream: BinaryIO) -> Verification:
+    state = _Chain()
+    for line in stream:
+        problem = state.take(line)
+        if problem is not None:
+            torn = not line.endswith(b"\n")
+            sentence = f"record {state.count}: {problem}"
+            return replace(
+                state.found(), code=1, problem=sentence, record=state.count, torn=torn
+            )
+    if not state.count:
+        return Verification(1, "the log is empty")
+    return state.found()
+
+
+class _Chain:
+    """What is known after the records so far."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.head = FIRST_PREVIOUS
+        self.run = ""
+        self.size = 0
+        self.last = ""
+
+    def found(self) -> Verification:
+        ended = self.last == "run/end"
+        return Verification(
+            records=self.count, head=self.head, run=self.run, size=self.size, ended=ended
+        )
+
+    def take(self, line: bytes) -> str | None:
+        """Why this line is not the next record, or None after taking it."""
+        if not line.endswith(b"\n"):
+            return "the log is cut in the middle of it"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            return "it is not JSON"
+        body = line[: -HASH_TAIL_LENGTH - 1] + b"}"
+        digest = sha256(self.head.encode("ascii") + body).hexdigest()
+        if line[-HASH_TAIL_LENGTH - 1 :] != f',"hash":"{digest}"}}\n'.encode("ascii"):
+            return "its hash does not fit its content and the record before it"
+        problem = self._content(record, body)
+        if problem is None:
+            self.head = digest
+            self.count += 1
+            self.size += len(line)
+        return problem
+
+    def _content(self, record: Any, body: bytes) -> str | None:
+        if not isinstance(record, dict):
+            return "it is no object"
+        record.pop("hash", None)
+        try:
+            canonical = encode_body(record).encode("ascii")
+        except ValueError:
+            return "it is not written in the one form of a record"
+        if canonical != body:
+            return "it is not written in the one form of a record"
+        if record.get("seq") != self.count or record.get("seq") is True:
+            return f"its number is {record.get('seq')!r}"
+        return self._meaning(record)
+
+    def _meaning(self, record: dict[str, Any]) -> str | None:
+        kind, run = record.get("type"), record.get("run")
+        if kind not in TYPES:
+            return f"its type {kind!r} is unknown to schema {SCHEMA}"
+        if not self.count:
+            if record.get("schema") != SCHEMA:
+                return f"its schema is {record.get('schema')!r}, not {SCHEMA}"
+            if kind != "run/start":
+                return f"the log begins with {kind}, not with run/start"
+            self.run = str(run)
+        elif run != self.run:
+            return f"it belongs to another run: {run!r}"
+        elif self.last == "run/end" and kind not in ("run/start", "run/resumed"):
+            return f"a {kind} follows the end of the run"
+        self.last = str(kind)
+        return None
+
+
+def _with_head(found: Verification, head: str) -> Verification:
+    if hmac.compare_digest(found.head, head.strip().lower()):
+        return replace(found, anchored="head")
+    return replace(
+        found, code=1, problem=f"the head is {found.head}: the log was cut, or edited and chained anew"
+    )
+
+
+def _with_key(found: Verification, path: Path, key: bytes) -> Verification:
+    try:
+        seal = seal_path(path).read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return replace(found, code=1, problem=f"there is no seal {seal_path(path).name} to check")
+    if hmac.compare_digest(seal, seal_text(key, found.records, found.head)):
+        return replace(found, anchored="key")
+    return replace(
+        found, code=1, problem="the seal does not fit: another key, or the log was changed"
+    )
+
