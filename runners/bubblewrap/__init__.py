@@ -1,0 +1,1 @@
+"""The bubblewrap box: all namespaces, a read-only system, file systems in memory."""

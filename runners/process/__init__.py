@@ -1,0 +1,1 @@
+"""The process box: held by what the kernel gives without a container or another program."""
