@@ -1,0 +1,127 @@
+"""What operators and boxes ask for: build, find, list, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sandbox_images.build import Builder, say
+from sandbox_images.cache import Cache, default_caches
+from sandbox_images.definition import BUILT_IN, check_name, load_definition
+from sandbox_images.engine import connect
+from sandbox_images.errors import ImageError, ImageNameError, NoTreeError
+from sandbox_images.image import HOST, Image
+from sandbox_images.tree import tree_digest
+
+__all__ = ["Verification", "build", "find", "list_images", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether an image is still what was built.
+
+    Attributes:
+        name: of the image.
+        problems: one sentence each; empty when all is well.
+    """
+
+    name: str
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Nothing differs."""
+        return not self.problems
+
+
+def build(
+    name: str = BUILT_IN,
+    *,
+    progress: Callable[[str], object] = say,
+    fresh: bool = False,
+    host_fallback: bool = False,
+    cache: Cache | None = None,
+) -> Image:
+    """Build an image, or return at once what is built already.
+
+    Args:
+        name: of one of our own definitions.
+        progress: receives a line for every long step.
+        fresh: build again although nothing changed, for newer packages.
+        host_fallback: where no tree can be built, say so and return HOST instead of raising.
+        cache: where to build; the machine's or the user's own where None.
+
+    Raises:
+        ImageNameError: there is no such definition.
+        NoTreeError: this machine has no way to make a root tree.
+        ImageError: a step failed.
+    """
+    definition = load_definition(name)
+    if definition is None:
+        raise ImageNameError(f"there is no image definition {name!r}; there is {BUILT_IN!r}")
+    engine = connect()
+    try:
+        own = cache or default_caches()[0]
+        with own.lock(progress):
+            return Builder(own, engine, progress).from_definition(definition, fresh=fresh)
+    except NoTreeError as error:
+        if not host_fallback:
+            raise
+        progress(f"{error}; the host's own system folders take its place")
+        return HOST
+    finally:
+        if engine is not None:
+            engine.client.close()
+
+
+def find(name: str = BUILT_IN, *, engine: bool = True, cache: Cache | None = None) -> Image | None:
+    """An image that was built, or None; never builds.
+
+    ``docker_id`` is None unless the engine that answers now holds the image; with ``engine``
+    false nobody is asked, and the recorded one is returned. An image of ours whose definition
+    has changed since counts as not built.
+    """
+    definition = load_definition(check_name(name))
+    for place in (cache,) if cache else default_caches():
+        image = place.find(name) if definition is None else place.load(definition.key)
+        if image is not None:
+            return confirmed(image) if engine else image
+    return None
+
+
+def confirmed(image: Image) -> Image:
+    """The image with its Docker ID only if an engine answers and holds it."""
+    if image.docker_id is None:
+        return image
+    engine = connect()
+    if engine is None:
+        return replace(image, docker_id=None)
+    with engine:
+        return image if engine.holds(image.docker_id) else replace(image, docker_id=None)
+
+
+def list_images(*, cache: Cache | None = None) -> list[Image]:
+    """Every named image that was built, as recorded."""
+    found: dict[str, Image] = {}
+    for place in (cache,) if cache else default_caches():
+        for name in place.names():
+            image = place.find(name)
+            if image is not None:
+                found.setdefault(name, image)
+    return [found[name] for name in sorted(found)]
+
+
+def verify(name: str = BUILT_IN, *, cache: Cache | None = None) -> Verification:
+    """Compare an image with its record, file by file."""
+    image = find(name, engine=False, cache=cache)
+    if image is None:
+        raise ImageNameError(f"image {name!r} is not built: run `stockade images build {name}`")
+    problems = []
+    if image.tree is None:
+        problems.append("its root tree is gone")
+    elif tree_digest(image.tree) != image.digest:
+        problems.append("its root tree differs from what was built")
+    if image.docker_id is not None and confirmed(image).docker_id is None:
+        problems.append("no Docker engine that answers holds its Docker image")
+    return Verification(name, tuple(problems))
