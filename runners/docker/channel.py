@@ -1,0 +1,124 @@
+"""The supervisor's channel in a container: its attached streams, and a certain end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from runners.docker.attach import Demultiplexer
+from runners.docker.engine import Engine
+from runners.docker.stream import Stream
+from runners.errors import RunnerError
+
+__all__ = ["AttachChannel", "why_ended"]
+
+READ_BYTES = 1 << 16
+END_SECONDS = 5.0  # a supervisor that heard the end is gone in a tenth of this
+GONE_SECONDS = 10.0
+ASK_SECONDS = 5.0
+CLOCK_SECONDS = 60.0  # the engine's clock may differ from ours by so much
+
+
+class AttachChannel:
+    """Bytes to and from the first process of one container.
+
+    The connection must be attached before the container starts: only then does its end, also
+    that of a killed harness, end the container.
+    """
+
+    def __init__(self, engine: Engine, stream: Stream, container: str) -> None:
+        self.container = container
+        self._engine = engine
+        self._stream = stream
+        self._parts = Demultiplexer()
+        self._made = time.time()
+        self._reason = ""
+        self._ended = False
+        self._closing: asyncio.Task[None] | None = None
+
+    async def read(self, limit: int) -> bytes:
+        """At least one byte of the supervisor's output; b"" when the box has ended."""
+        while True:
+            data = self._parts.take(limit)
+            if data:
+                return data
+            if self._ended:
+                return b""
+            data = await self._stream.read(READ_BYTES)
+            if not data:
+                await self._find_reason()
+                self._ended = True
+                return b""
+            self._parts.feed(data)
+
+    async def write(self, data: bytes) -> None:
+        """Send to the supervisor; returns when the connection took it."""
+        await self._stream.write(data)
+
+    async def close(self) -> None:
+        """End the box: tell it, wait, then kill; returns when the container is gone.
+
+        Safe to repeat. A caller that is cancelled does not stop the closing.
+        """
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    def diagnosis(self) -> str:
+        """Why the box ended, when it was not closed by us, and its last words."""
+        words = self._parts.stderr.decode("utf-8", "replace").strip()
+        return "\n".join(text for text in (self._reason, words) if text)
+
+    async def _close(self) -> None:
+        if self._stream.end_input():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(END_SECONDS):
+                    while await self._stream.read(READ_BYTES):
+                        pass
+        await self._stream.close()
+        await remove_container(self._engine, self.container)
+
+    async def _find_reason(self) -> None:
+        """Ask the engine what happened; never fails, never takes long."""
+        if self._closing is not None or self._ended:
+            return
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                since = self._made - CLOCK_SECONDS
+                events = await self._engine.events(
+                    self.container, since, time.time() + CLOCK_SECONDS
+                )
+                self._reason = why_ended(events)
+        except (RunnerError, TimeoutError):
+            self._reason = "the Docker engine is gone or does not answer, and the box with it"
+
+
+async def remove_container(engine: Engine, container: str) -> None:
+    """Wait for a container that ends by itself; kill and remove one that does not."""
+    try:
+        if await engine.wait_gone(container, GONE_SECONDS):
+            return
+        await engine.remove(container)
+    except RunnerError:
+        # Without its engine there is nothing that could be removed now; the sweep of the next
+        # start finds it by its label.
+        return
+
+
+def why_ended(events: Sequence[dict[str, Any]]) -> str:
+    """One sentence from the engine's events of one container."""
+    actions = [str(event.get("Action", "")) for event in events]
+    code = ""
+    for event in events:
+        if event.get("Action") == "die":
+            code = str(event.get("Actor", {}).get("Attributes", {}).get("exitCode", ""))
+    if "die" not in actions:
+        return "the connection to the box was cut while its container was running"
+    if code == "137" and "oom" in actions:
+        return "the box ran out of memory and its first process was killed"
+    if code == "137":
+        return "the box's first process was killed (docker kill, or the engine stopped)"
+    return f"the box's first process ended with code {code}"

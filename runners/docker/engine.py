@@ -1,0 +1,155 @@
+"""Control calls to the engine through the SDK, in threads, with its errors in our words.
+
+Only control goes this way (create, start, inspect, remove): the SDK blocks. The streams of a box
+are in ``attach.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias, TypeVar
+
+from runners.docker.endpoint import Endpoint
+from runners.docker.fault import EngineFaultError, explain
+
+__all__ = ["Engine"]
+
+T = TypeVar("T")
+Client: TypeAlias = Any  # the SDK's stubs do not know all the calls that are used here
+
+CALL_SECONDS = 30
+THREADS = 4 * (os.cpu_count() or 1)
+
+
+class Engine:
+    """One engine. Its methods raise EngineFaultError, or an UnavailableError with a cure."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._client: Client | None = None
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="stockade-docker")
+
+    async def api_version(self) -> str:
+        """The version of the API that both sides speak."""
+        return await self._call(lambda api: str(api.api_version))
+
+    async def info(self) -> dict[str, Any]:
+        """What the engine says of itself."""
+        return await self._call(lambda api: dict(api.info()))
+
+    async def version(self) -> dict[str, Any]:
+        """Versions of the engine and of its parts."""
+        return await self._call(lambda api: dict(api.version()))
+
+    async def image(self, name: str) -> dict[str, Any] | None:
+        """A local image by name, id or digest; None when there is none. Never pulls."""
+        return await self._find(lambda api: dict(api.inspect_image(name)))
+
+    async def create(self, spec: dict[str, Any], name: str) -> tuple[str, list[str]]:
+        """Create a container; its id, and what the engine warns of."""
+        made = await self._call(lambda api: dict(api.create_container_from_config(spec, name)))
+        return str(made["Id"]), [str(text) for text in made.get("Warnings") or []]
+
+    async def start(self, container: str) -> None:
+        """Start a created container."""
+        await self._call(lambda api: api.start(container))
+
+    async def inspect(self, container: str) -> dict[str, Any] | None:
+        """A container's state, None when there is none."""
+        return await self._find(lambda api: dict(api.inspect_container(container)))
+
+    async def remove(self, container: str) -> None:
+        """Kill and remove a container with its anonymous volumes; none is no error."""
+        await self._find(lambda api: api.remove_container(container, force=True, v=True))
+
+    async def wait_gone(self, container: str, seconds: float) -> bool:
+        """Wait for a container's removal; False when it is still there after so long."""
+
+        def wait(api: Client) -> bool:
+            api.wait(container, timeout=seconds, condition="removed")
+            return True
+
+        try:
+            return await self._find(wait) is not False
+        except EngineFaultError:
+            return await self.inspect(container) is None
+
+    async def containers(self, label: str) -> list[dict[str, Any]]:
+        """All containers with a label, running or not."""
+        return await self._call(
+            lambda api: list(api.containers(all=True, filters={"label": label}))
+        )
+
+    async def events(self, container: str, since: float, until: float) -> list[dict[str, Any]]:
+        """What happened to a container between two times."""
+        filters = {"container": container}
+        return await self._call(
+            lambda api: list(api.events(since, until, filters=filters, decode=True))
+        )
+
+    async def call(self, function: Callable[[Client], T]) -> T:
+        """Any other control call."""
+        return await self._call(function)
+
+    def close(self) -> None:
+        """Close the connections; the engine may be used again."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    async def _find(self, function: Callable[[Client], T]) -> T | None:
+        """The answer of a call, None for what does not exist (or is going already)."""
+        try:
+            return await self._call(function)
+        except EngineFaultError as fault:
+            if fault.status in (404, 409):
+                return None
+            raise
+
+    async def _call(self, function: Callable[[Client], T]) -> T:
+        def call() -> T:
+            from docker.errors import DockerException
+            from requests.exceptions import RequestException
+
+            try:
+                return function(self._connected())
+            except (DockerException, RequestException, OSError) as error:
+                raise explain(error, self.endpoint) from error
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+    def _connected(self) -> Client:
+        with self._lock:
+            if self._client is None:
+                self._client = client_for(self.endpoint)
+            return self._client
+
+
+def client_for(endpoint: Endpoint) -> Client:
+    """The SDK's client, its API version negotiated (None asks the engine)."""
+    from docker import APIClient
+    from docker.tls import TLSConfig
+
+    options: dict[str, Any] = {"version": None, "timeout": CALL_SECONDS, "max_pool_size": THREADS}
+    if endpoint.tls is not None:
+        authority, certificate, key = endpoint.tls.files()
+        options["tls"] = TLSConfig(
+            client_cert=(str(certificate), str(key)),
+            ca_cert=str(authority) if endpoint.tls.verify else None,
+            verify=endpoint.tls.verify,
+        )
+    if endpoint.kind == "ssh":
+        options["use_ssh_client"] = True
+    return APIClient(base_url=endpoint.url, **options)
+
+
+def settings_of(image: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The run settings of an inspected image."""
+    config = image.get("Config")
+    return config if isinstance(config, Mapping) else {}
