@@ -51,6 +51,7 @@ class SessionSpec:
         env: variables beside the base environment (PATH HOME LANG TMPDIR).
         in_place: a host folder to bind as the workspace instead of an empty one.
         runtime: an OCI runtime of the engine (docker box only).
+        protect: paths below ``in_place`` that programs may read but not change (decision 21).
     """
 
     run: str
@@ -60,6 +61,7 @@ class SessionSpec:
     env: tuple[tuple[str, str], ...] = ()
     in_place: Path | None = None
     runtime: str | None = None
+    protect: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,9 @@ class Session(Protocol):
      8. What comes out of the box can at worst spoil its own call.
      9. Calls may overlap.
     10. close() leaves nothing behind, may be called twice, and has a deadline.
+    11. A program reaches nothing outside its box: no network, no file, process or secret of the
+        host or of another session, and nothing of the supervisor.
+    12. A program gets at most its limits, and which one was reached is told on evidence.
     """
 
     @property

@@ -1,0 +1,15 @@
+"""The conformance suite: named checks that every box has to pass, for tests and for operators."""
+
+from runners.conformance.check import BrokenPromiseError, Check, NotHereError, Opening
+from runners.conformance.suite import CHECKS, Item, check_box, run_check
+
+__all__ = [
+    "CHECKS",
+    "BrokenPromiseError",
+    "Check",
+    "Item",
+    "NotHereError",
+    "Opening",
+    "check_box",
+    "run_check",
+]
