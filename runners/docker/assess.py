@@ -68,8 +68,9 @@ def runtime_level(runtime: str | None, info: Mapping[str, Any]) -> Isolation:
     """A runtime with a kernel of its own isolates more than a container."""
     name = runtime or str(info.get("DefaultRuntime") or "runc")
     entry = info.get("Runtimes", {}).get(name) or {}
-    path = PurePosixPath(str(entry.get("path") or "")).name
-    words = f"{entry.get('runtimeType') or name} {path}".lower().replace(".", " ").split()
+    # A path is what is executed; a shim's type like io.containerd.kata.v2 is one of its words.
+    program = PurePosixPath(str(entry.get("path") or "")).name
+    words = [program] if program else str(entry.get("runtimeType") or name).split(".")
     own_kernel = any(word.startswith(KERNEL_RUNTIMES) for word in words)
     return Isolation.KERNEL if own_kernel else Isolation.CONTAINER
 

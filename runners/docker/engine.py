@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,6 +22,7 @@ T = TypeVar("T")
 Client: TypeAlias = Any  # the SDK's stubs do not know all the calls that are used here
 
 CALL_SECONDS = 30
+REMOVE_SECONDS = 10.0
 THREADS = 4 * (os.cpu_count() or 1)
 
 
@@ -64,8 +65,17 @@ class Engine:
         return await self._find(lambda api: dict(api.inspect_container(container)))
 
     async def remove(self, container: str) -> None:
-        """Kill and remove a container with its anonymous volumes; none is no error."""
-        await self._find(lambda api: api.remove_container(container, force=True, v=True))
+        """Kill and remove a container with its anonymous volumes; returns when it is gone.
+
+        None is no error.
+        """
+        try:
+            await self._call(lambda api: api.remove_container(container, force=True, v=True))
+        except EngineFaultError as fault:
+            if fault.status == 409:  # it is being removed already
+                await self.wait_gone(container, REMOVE_SECONDS)
+            elif fault.status != 404:
+                raise
 
     async def wait_gone(self, container: str, seconds: float) -> bool:
         """Wait for a container's removal; False when it is still there after so long."""
@@ -104,11 +114,11 @@ class Engine:
             client.close()
 
     async def _find(self, function: Callable[[Client], T]) -> T | None:
-        """The answer of a call, None for what does not exist (or is going already)."""
+        """The answer of a call, None for what does not exist."""
         try:
             return await self._call(function)
         except EngineFaultError as fault:
-            if fault.status in (404, 409):
+            if fault.status == 404:
                 return None
             raise
 
@@ -147,9 +157,3 @@ def client_for(endpoint: Endpoint) -> Client:
     if endpoint.kind == "ssh":
         options["use_ssh_client"] = True
     return APIClient(base_url=endpoint.url, **options)
-
-
-def settings_of(image: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The run settings of an inspected image."""
-    config = image.get("Config")
-    return config if isinstance(config, Mapping) else {}

@@ -75,6 +75,7 @@ class ContainerOptions:
             if they were left to the engine.
         workspace: path of the workspace in the box.
         bind: a host folder to be the workspace (``--in-place``), else it is a tmpfs.
+        protect: paths below ``bind`` that are read-only.
         volume: a named volume to be the workspace, for one that does not fit into memory.
         tools: a read-only volume with an interpreter, and where it is mounted.
         runtime: an OCI runtime of the engine, None for its default.
@@ -90,6 +91,7 @@ class ContainerOptions:
     image_volumes: Sequence[str] = ()
     workspace: str = "/workspace"
     bind: str | None = None
+    protect: Sequence[str] = ()
     volume: str | None = None
     tools: tuple[str, str] | None = None
     runtime: str | None = None
@@ -163,7 +165,7 @@ def host_config(options: ContainerOptions) -> dict[str, Any]:
         "ShmSize": min(SHM_MIB, max(1, limits.memory_mib // 8)) * MIB,
         "Ulimits": ulimits(limits),
         "Tmpfs": tmpfs_mounts(options),
-        "Binds": binds(options),
+        "Mounts": mounts(options),
         "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
         # The default log driver would store every byte of the protocol on the host's disk.
         "LogConfig": {"Type": "none", "Config": {}},
@@ -221,14 +223,39 @@ def tmpfs_options(mebibytes: int, user: tuple[int, int]) -> str:
     )
 
 
-def binds(options: ContainerOptions) -> list[str]:
+def mounts(options: ContainerOptions) -> list[dict[str, Any]]:
     """What comes from outside the container."""
-    entries: list[str] = []
+    found: list[dict[str, Any]] = []
     if options.bind is not None:
-        entries.append(f"{options.bind}:{options.workspace}:rw")
+        found.append(bind_mount(options.bind, options.workspace, read_only=False))
+        for path in options.protect:
+            inside = f"{options.workspace}/{path}"
+            found.append(bind_mount(f"{options.bind}/{path}", inside, read_only=True))
     if options.volume is not None:
-        entries.append(f"{options.volume}:{options.workspace}:rw,nocopy")
+        found.append(volume_mount(options.volume, options.workspace, read_only=False))
     if options.tools is not None:
         volume, path = options.tools
-        entries.append(f"{volume}:{path}:ro,nocopy")
-    return entries
+        found.append(volume_mount(volume, path, read_only=True))
+    return found
+
+
+def bind_mount(source: str, target: str, *, read_only: bool) -> dict[str, Any]:
+    """A folder or file of the engine's machine; mounts below it stay outside."""
+    return {
+        "Type": "bind",
+        "Source": source,
+        "Target": target,
+        "ReadOnly": read_only,
+        "BindOptions": {"Propagation": "private", "NonRecursive": True},
+    }
+
+
+def volume_mount(name: str, target: str, *, read_only: bool) -> dict[str, Any]:
+    """A volume of the engine, as it is."""
+    return {
+        "Type": "volume",
+        "Source": name,
+        "Target": target,
+        "ReadOnly": read_only,
+        "VolumeOptions": {"NoCopy": True},
+    }

@@ -57,6 +57,7 @@ class Trial:
 
     Attributes:
         python: version of the image's interpreter, None when it did not run.
+        path: of that interpreter.
         processes: how many processes could be made under a limit that allows fewer.
         memory_mib: how much memory could be filled under a limit that allows less.
         survived: whether the program came to its end.
@@ -64,6 +65,7 @@ class Trial:
     """
 
     python: tuple[int, int] | None = None
+    path: str = ""
     processes: int = 0
     memory_mib: int = 0
     survived: bool = False
@@ -107,7 +109,7 @@ async def run_trial(
     command = [python, "-I", "-S", "-c", SCRIPT]
     spec = container_spec(replace(options, command=command, limits=LIMITS, labels=labels))
     try:
-        return await watch(engine, spec, name)
+        return replace(await watch(engine, spec, name), path=python)
     finally:
         await asyncio.shield(engine.remove(name))
 

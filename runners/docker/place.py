@@ -1,0 +1,59 @@
+"""Where the workspace is and who owns it: a fresh folder, or the operator's own (in place)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.contract import SessionSpec
+from runners.docker.endpoint import Endpoint
+from runners.errors import WorkspaceError
+
+__all__ = ["Place", "place_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The user of a box, and the host folder to bind, if any."""
+
+    user: tuple[int, int]
+    bind: str | None = None
+
+
+def place_of(endpoint: Endpoint, spec: SessionSpec, user: tuple[int, int]) -> Place:
+    """Decide it; WorkspaceError says why a folder cannot be used in place (decision 21)."""
+    if spec.in_place is None:
+        return Place(user)
+    folder = spec.in_place
+    if not endpoint.local:
+        raise WorkspaceError(
+            f"the engine at {endpoint.url} is on another machine and does not see {folder}; "
+            "leave --in-place out: the workspace is then copied in and a patch comes out"
+        )
+    real = folder.resolve()
+    try:
+        status = real.stat()
+    except OSError as error:
+        raise WorkspaceError(f"{folder} cannot be used in place: {error.strerror}") from error
+    if not real.is_dir():
+        raise WorkspaceError(f"{folder} is not a folder")
+    if status.st_uid == 0:
+        raise WorkspaceError(
+            f"{folder} belongs to root, and no box runs as root; "
+            "give it to a user (chown), or leave --in-place out"
+        )
+    for path in spec.protect:
+        check_protected(real, path)
+    return Place((status.st_uid, status.st_gid or status.st_uid), str(real))
+
+
+def check_protected(folder: Path, path: str) -> None:
+    """A protected path must be there and be no link, or the mount would be somewhere else."""
+    current = folder
+    for part in Path(path).parts:
+        current = current / part
+        if part == ".." or current.is_symlink() or not current.exists():
+            raise WorkspaceError(
+                f"the protected path {path!r} of {folder} is missing or goes through a link, "
+                "so it cannot be kept from changes in place"
+            )

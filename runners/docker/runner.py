@@ -1,0 +1,278 @@
+"""The docker box: a container whose first process is the supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from policies import Isolation
+from runners.client import connect
+from runners.contract import Probe, Session, SessionSpec
+from runners.docker.assess import Finding, assess, runtime_level, warning_problem
+from runners.docker.attach import attach
+from runners.docker.channel import AttachChannel
+from runners.docker.endpoint import find_endpoint
+from runners.docker.engine import Engine
+from runners.docker.fault import EngineFaultError, NoEngineError
+from runners.docker.image import BoxImage, find_image
+from runners.docker.labels import LABEL, LEASE_SECONDS, Labels
+from runners.docker.place import place_of
+from runners.docker.proof import Proofs, proof_key, state_folder
+from runners.docker.spec import HOME, ContainerOptions, container_paths, container_spec
+from runners.docker.stream import dial
+from runners.docker.sweep import NAME_PREFIX, is_leftover
+from runners.docker.trial import Trial, run_trial
+from runners.errors import RunnerError, StartError, UnavailableError
+from runners.owner import Owner
+from runners.setup import CONTAINER_COUNTERS, Setup
+from runners.supervisor import payload
+
+__all__ = ["DockerRunner"]
+
+START_SECONDS = 60.0
+"""From create to the supervisor's first word; a start that takes longer is killed."""
+
+ATTEMPTS = 3
+STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
+"""More at once only make each of them slower."""
+
+PROBE_IMAGE = "python"
+
+
+class DockerRunner:
+    """Sessions in containers of the engine that the docker command would use.
+
+    A runner belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        engine: Engine | None = None,
+        *,
+        runtime: str | None = None,
+        image: str = PROBE_IMAGE,
+        cpus: float | None = None,
+        proofs: Proofs | None = None,
+    ) -> None:
+        """A runner.
+
+        Args:
+            engine: another one than the environment names.
+            runtime: the OCI runtime of sessions that name none, and of ``probe``.
+            image: the image that ``probe`` tries.
+            cpus: processors that one box may use at once; None for all.
+            proofs: where results of trials are remembered.
+        """
+        self._given = engine
+        self._runtime = runtime
+        self._image = image
+        self._cpus = cpus
+        self._proofs = proofs or Proofs(state_folder())
+        self._starts = asyncio.Semaphore(STARTS_AT_ONCE)
+        self._found: dict[str | None, Finding] = {}
+
+    @property
+    def name(self) -> str:
+        """Of the box."""
+        return "docker"
+
+    async def probe(self) -> Probe:
+        """Ask the engine, and exceed tiny limits in a container once per boot."""
+        try:
+            found = await self._finding(self._runtime)
+            if found.trial is None:
+                try:
+                    image = await find_image(self._engine(), self._image)
+                except UnavailableError as error:
+                    if isinstance(error, NoEngineError):
+                        raise
+                    return assess(found)
+                found = await self._tried(found, image)
+            return assess(found)
+        except NoEngineError as error:
+            return Probe("docker", False, Isolation.CONTAINER, error.reason, error.cure)
+        except RunnerError as error:
+            return Probe("docker", False, Isolation.CONTAINER, str(error), "docker info")
+
+    async def open(self, spec: SessionSpec) -> Session:
+        """Start a container and its supervisor.
+
+        A fault of the engine is tried again, with another container; that is safe, since no
+        program has started yet.
+        """
+        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
+
+        spec = replace(spec, runtime=spec.runtime or self._runtime)
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=wait_exponential(multiplier=0.2, max=2),
+            retry=retry_if_exception(is_transient),
+            reraise=True,
+        )
+        async with self._starts:
+            async for attempt in retrying:
+                with attempt:
+                    return await self._open_once(spec)
+        raise AssertionError("the last attempt raises")
+
+    async def sweep(self) -> Sequence[str]:
+        """Remove containers of dead harnesses; what cannot be judged stays."""
+        engine = self._engine()
+        try:
+            found = await engine.containers(LABEL)
+        except NoEngineError:
+            return []
+        removed: list[str] = []
+        for container in found:
+            if is_leftover(container, time.time()):
+                await engine.remove(str(container["Id"]))
+                removed.append(str(container["Names"][0]).lstrip("/"))
+        return removed
+
+    def close(self) -> None:
+        """Close connections for control; open sessions have their own."""
+        if self._given is not None:
+            self._given.close()
+
+    def _engine(self) -> Engine:
+        if self._given is None:
+            self._given = Engine(find_endpoint(os.environ, Path.home()))
+        return self._given
+
+    async def _finding(self, runtime: str | None) -> Finding:
+        """What the engine says, asked once."""
+        if runtime not in self._found:
+            engine = self._engine()
+            version, info = await asyncio.gather(engine.version(), engine.info())
+            self._found[runtime] = Finding(engine.endpoint, version, info, runtime)
+        return self._found[runtime]
+
+    async def _tried(self, found: Finding, image: BoxImage) -> Finding:
+        """The finding with a trial of this image, remembered or made now."""
+        key = proof_key(found.version, found.info, found.runtime, image.id)
+        trial = self._proofs.load(key)
+        if trial is None and assess(found).ok:
+            trial = await self._try(found, image)
+            self._proofs.save(key, trial)
+        tried = replace(found, trial=trial)
+        if trial is not None and not trial.error:
+            self._found[found.runtime] = tried
+        return tried
+
+    async def _try(self, found: Finding, image: BoxImage) -> Trial:
+        trial = Trial(error="the image has no Python")
+        options = self._options(image, SessionSpec(run="trial", runtime=found.runtime))
+        for python in image.pythons:
+            name = f"{NAME_PREFIX}trial-{secrets.token_hex(6)}"
+            labels = Labels(name, "trial", Owner.me()).mapping()
+            try:
+                trial = await run_trial(self._engine(), options, python, name, labels)
+            except EngineFaultError as fault:
+                trial = Trial(error=str(fault))
+            if not trial.error:
+                break
+        return trial
+
+    def _options(self, image: BoxImage, spec: SessionSpec) -> ContainerOptions:
+        place = place_of(self._engine().endpoint, spec, image.user)
+        return ContainerOptions(
+            image=image.id,
+            command=(),
+            user=place.user,
+            limits=spec.limits,
+            image_env=image.env,
+            image_volumes=image.volumes,
+            workspace=spec.workspace,
+            bind=place.bind,
+            protect=spec.protect if place.bind is not None else (),
+            runtime=spec.runtime,
+            cpus=self._cpus,
+        )
+
+    async def _open_once(self, spec: SessionSpec) -> Session:
+        image = await find_image(self._engine(), spec.image)
+        found = await self._tried(await self._finding(spec.runtime), image)
+        verdict = assess(found)
+        if not verdict.ok or found.trial is None:
+            raise UnavailableError(f"{verdict.reason}; {verdict.cure}")
+        session = secrets.token_hex(8)
+        options = replace(
+            self._options(image, spec),
+            command=payload().argv(found.trial.path),
+            labels=Labels(session, spec.run, Owner.me()).mapping(),
+        )
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                channel = await self._start(options, f"{NAME_PREFIX}{session}")
+        except TimeoutError:
+            raise StartError(
+                f"the container did not start within {START_SECONDS:.0f} s; it was removed"
+            ) from None
+        return await connect(
+            channel,
+            setup_for(spec),
+            id=session,
+            isolation=runtime_level(spec.runtime, found.info),
+            image=image.lock,
+        )
+
+    async def _start(self, options: ContainerOptions, name: str) -> AttachChannel:
+        """Create, attach, start, in this order; whatever fails leaves nothing behind."""
+        engine = self._engine()
+        creation = asyncio.ensure_future(engine.create(container_spec(options), name))
+        stream = None
+        try:
+            container, warnings = await asyncio.shield(creation)
+            problem = warning_problem(warnings)
+            if problem:
+                raise UnavailableError(f"the engine dropped a limit: {problem}")
+            stream = await dial(engine.endpoint)
+            await attach(stream, await engine.api_version(), container)
+            await engine.start(container)
+            return AttachChannel(engine, stream, container)
+        except BaseException:
+            if stream is not None:
+                await stream.close()
+            await asyncio.shield(abandon(engine, creation, name))
+            raise
+
+
+async def abandon(
+    engine: Engine, creation: asyncio.Future[tuple[str, list[str]]], name: str
+) -> None:
+    """Remove a container whose start failed, also when its creation is still under way."""
+    await asyncio.wait([creation])
+    if creation.exception() is None or is_transient(creation.exception()):
+        await engine.remove(name)
+
+
+def setup_for(spec: SessionSpec) -> Setup:
+    """What the supervisor is told in a container."""
+    paths = container_paths(spec.workspace)
+    base = {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": HOME,
+        "LANG": "C.UTF-8",
+        "TMPDIR": paths["tmp"],
+    }
+    return Setup(
+        roots=dict(paths),
+        limits=spec.limits,
+        env=tuple((base | dict(spec.env)).items()),
+        alone=True,
+        nproc=False,
+        own_network=True,
+        lease_seconds=float(LEASE_SECONDS),
+        counters=CONTAINER_COUNTERS,
+        poll=False,
+    )
+
+
+def is_transient(error: BaseException | None) -> bool:
+    """Whether the same call may work a moment later."""
+    return isinstance(error, EngineFaultError) and error.transient
