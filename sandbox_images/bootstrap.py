@@ -20,9 +20,7 @@ EXCLUDED = ("man", "info", "locale", "doc")
 STEPS = "I: "
 
 
-def bootstrap(
-    definition: Definition, folder: Path, progress: Callable[[str], object]
-) -> Path:
+def bootstrap(definition: Definition, folder: Path, progress: Callable[[str], object]) -> Path:
     """Make the tree in ``folder/tree``; NoTreeError where this way is not open."""
     if os.geteuid() != 0:
         raise NoTreeError("mmdebstrap needs root here")

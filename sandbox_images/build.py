@@ -74,7 +74,7 @@ class Builder:
             return None
         try:
             docker_id = self.engine.build(
-                files=files_of(definition),
+                files_of(definition),
                 base=base,
                 tag=tag_of(definition.name, definition.key),
                 labels=labels_of(definition.name, definition.key),
@@ -124,7 +124,7 @@ class Builder:
             self.engine.import_tree(tree, base, {"stockade.base": listed})
         tag = tag_of(definition.name, definition.key)
         docker_id = self.engine.build(
-            files=files_of(definition),
+            files_of(definition),
             base=base,
             tag=tag,
             network="none",

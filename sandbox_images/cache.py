@@ -102,6 +102,17 @@ class Cache:
         draft.replace(pointer)
         return read_record(folder / "record.json", folder / "tree")
 
+    def drop(self, name: str) -> bool:
+        """Forget a name, and remove what it stood for unless another name stands for it too."""
+        image = self.find(name)
+        if image is None:
+            return False
+        (self.root / "names" / f"{name}.json").unlink()
+        others = (self.find(other) for other in self.names())
+        if all(other is None or other.key != image.key for other in others):
+            shutil.rmtree(self.root / "store" / image.key, ignore_errors=True)
+        return True
+
     def _sweep(self) -> None:
         """Remove what an interrupted builder left; only called with the lock held."""
         for folder in self.root.glob(UNFINISHED + "*"):

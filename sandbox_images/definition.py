@@ -10,12 +10,12 @@ from pathlib import Path
 
 from sandbox_images.errors import ImageNameError
 
-__all__ = ["BUILT_IN", "Definition", "check_name", "load_definition"]
+__all__ = ["BUILT_IN", "Definition", "check_name", "key_of", "load_definition"]
 
 HERE = Path(__file__).parent
 BUILT_IN = "python"
 NAME = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
-RECIPE = "1"
+RECIPE = "2"
 """Changes when the builder itself makes other trees of the same definition."""
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import socket
 import subprocess
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "connect"]
 
+DEFAULT_HOST = "unix:///var/run/docker.sock"
 ANSWER_SECONDS = 10
 PULL_SECONDS = 60
 BUILD_SECONDS = 1800
@@ -26,6 +29,8 @@ CHUNK = 1 << 20
 
 def connect() -> Engine | None:
     """The engine that the environment names, or None when none answers."""
+    if not listening(os.environ.get("DOCKER_HOST") or DEFAULT_HOST):
+        return None
     import docker
     from docker.errors import DockerException
 
@@ -39,6 +44,19 @@ def connect() -> Engine | None:
         client.close()
         return None
     return Engine(client)
+
+
+def listening(host: str) -> bool:
+    """Whether somebody may listen: asked before the SDK, whose failed attempt leaks a socket."""
+    if not host.startswith("unix://"):
+        return True
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
+        attempt.settimeout(ANSWER_SECONDS)
+        try:
+            attempt.connect(host.removeprefix("unix://"))
+        except OSError:
+            return False
+    return True
 
 
 class Engine:
@@ -57,8 +75,9 @@ class Engine:
         """What the engine knows about an image, or None."""
         from docker.errors import ImageNotFound
 
+        api: Any = self.client.api
         try:
-            return dict(self.client.api.inspect_image(reference))
+            return dict(api.inspect_image(reference))
         except ImageNotFound:
             return None
 
@@ -108,22 +127,22 @@ class Engine:
 
     def build(
         self,
+        source: Mapping[str, bytes] | Path,
         *,
         tag: str,
         progress: Callable[[str], object],
-        files: Mapping[str, bytes] | None = None,
-        context: Path | None = None,
-        dockerfile: str = "Dockerfile",
-        base: str | None = None,
+        base: str,
         network: str | None = None,
         labels: Mapping[str, str],
     ) -> str:
-        """Build a Dockerfile from files in memory, or from a folder; the image's ID."""
+        """Build files that are a context in memory, or a Dockerfile in its folder; the ID."""
         from docker.errors import DockerException
 
-        where: dict[str, Any] = {"path": str(context), "dockerfile": dockerfile}
-        if files is not None:
-            where = {"fileobj": context_archive(files), "custom_context": True}
+        where: dict[str, Any]
+        if isinstance(source, Path):
+            where = {"path": str(source.parent), "dockerfile": source.name}
+        else:
+            where = {"fileobj": context_archive(source), "custom_context": True}
         try:
             with self._patient(BUILD_SECONDS):
                 lines = self.client.api.build(
@@ -133,7 +152,7 @@ class Engine:
                     forcerm=True,
                     decode=True,
                     network_mode=network,
-                    buildargs={"BASE": base} if base else {},
+                    buildargs={"BASE": base},
                     labels=dict(labels),
                 )
                 follow(lines, progress)

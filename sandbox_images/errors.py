@@ -1,8 +1,8 @@
 """The errors of images.
 
-    ImageError (exit 3)             an image could not be built or is damaged; says the cure
-    └── NoTreeError                 this machine has no way to make a root tree
-    ImageNameError (exit 2)         the operator named an image or a file that is not there
+ImageError (exit 3)             an image could not be built or is damaged; says the cure
+└── NoTreeError                 this machine has no way to make a root tree
+ImageNameError (exit 2)         the operator named an image or a file that is not there
 """
 
 from __future__ import annotations

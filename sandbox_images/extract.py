@@ -7,7 +7,6 @@ made and a box needs is made here.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from sandbox_images.apt import apt_options, codename, source_lines
 from sandbox_images.bootstrap import EXCLUDED, program_env
+from sandbox_images.compiled import compile_modules
 from sandbox_images.definition import Definition
 from sandbox_images.errors import ImageError, NoTreeError
 from sandbox_images.program import run_program
@@ -47,7 +47,8 @@ def extract(definition: Definition, folder: Path, progress: Callable[[str], obje
         unpack_package(package, tree)
     write_status(packages, tree)
     finish(tree)
-    compile_modules(tree)
+    libraries = sorted((tree / "usr/lib").glob("python3*"))
+    compile_modules(tree, libraries)
     return tree
 
 
@@ -82,10 +83,9 @@ def download(
         argv += ["-o", f"{key}={option}"]
     env = program_env(state)
     run_program([*argv, "update"], env=env, progress=progress)
-    wanted = ["?essential", *definition.packages]
-    run_program(
-        [*argv, "install", "-y", "--download-only", *wanted], env=env, progress=progress
-    )
+    essential = "?and(?essential, ?not(?exact-name(apt)))"  # apt thinks itself essential
+    wanted = [essential, "apt-", *definition.packages]
+    run_program([*argv, "install", "-y", "--download-only", *wanted], env=env, progress=progress)
     packages = sorted((state / "archives").glob("*.deb"))
     progress(f"fetched {len(packages)} packages")
     return packages
@@ -106,9 +106,7 @@ def unpack_package(package: Path, tree: Path) -> None:
     if os.geteuid() != 0:
         argv.append("--no-same-owner")
     argv += [f"--exclude=./usr/share/{name}/*" for name in EXCLUDED if name != "doc"]
-    source = subprocess.Popen(
-        ["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE
-    )
+    source = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE)
     assert source.stdout is not None
     with source.stdout as pipe:
         done = subprocess.run(argv, stdin=pipe, capture_output=True, text=True, check=False)
@@ -140,30 +138,6 @@ def finish(tree: Path) -> None:
         path = tree / link
         if not path.is_symlink() and not path.exists() and (path.parent / target).exists():
             path.symlink_to(target)
-    for name in ("bash.bashrc", "profile"):
-        source = tree / "usr/share/base-files" / name
-        if source.is_file() and not (tree / "etc" / name).exists():
-            shutil.copyfile(source, tree / "etc" / name)
-
-
-def compile_modules(tree: Path) -> None:
-    """Byte-code of the tree's modules, by the tree's own interpreter and libraries.
-
-    The tree is read-only in a box: without this every start would compile them again.
-    """
-    found = sorted((tree / "usr/bin").glob("python3.*[0-9]"))
-    loaders = sorted((tree / "usr/lib64").glob("ld-linux*")) + sorted(
-        (tree / "usr/lib").glob("ld-linux*")
-    )
-    libraries = sorted((tree / "usr/lib").glob("*-linux-gnu*"))
-    if not found or not loaders or not libraries:
-        return
-    version = re.sub(r".*python", "python", found[0].name)
-    folders = [tree / "usr/lib" / version, tree / "usr/lib/python3/dist-packages"]
-    argv = [str(loaders[0]), "--library-path", str(libraries[0]), str(found[0])]
-    argv += ["-I", "-S", "-m", "compileall", "-q", "-s", str(tree), "-p", "/"]
-    env = {"PYTHONHOME": str(tree / "usr"), "LC_ALL": "C.UTF-8"}
-    argv.remove("-I")  # it would make the interpreter look for its own library on the host
-    subprocess.run(
-        [*argv, *(str(folder) for folder in folders)], env=env, capture_output=True, check=False
-    )
+    names = tree / "usr/share/libc-bin/nsswitch.conf"
+    if names.is_file() and not (tree / "etc/nsswitch.conf").exists():
+        shutil.copyfile(names, tree / "etc/nsswitch.conf")

@@ -22,7 +22,7 @@ def run_program(
     prefix: str = "",
     stdin: str = "",
 ) -> None:
-    """Run a program to its end; its lines that begin with ``prefix`` are passed on.
+    """Run a program to its end; of its lines those with ``prefix`` that end in dots are passed on.
 
     A failure is an ImageError with the last lines. When we are interrupted the program is asked
     to clean up, then killed.
@@ -44,8 +44,8 @@ def run_program(
             pipe.write(stdin)
         for line in process.stdout:
             last.append(line.rstrip())
-            if prefix and line.startswith(prefix):
-                progress(line.removeprefix(prefix).strip())
+            if prefix and line.startswith(prefix) and line.endswith("...\n"):
+                progress(line.removeprefix(prefix).rstrip(".\n"))
         code = process.wait()
     except BaseException:
         process.terminate()

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from sandbox_images.build import Builder, say
 from sandbox_images.cache import Cache, default_caches
-from sandbox_images.definition import BUILT_IN, check_name, load_definition
+from sandbox_images.definition import BUILT_IN, Definition, check_name, load_definition
+from sandbox_images.derived import from_dockerfile, from_requirements
 from sandbox_images.engine import connect
-from sandbox_images.errors import ImageError, ImageNameError, NoTreeError
+from sandbox_images.errors import ImageNameError, NoTreeError
 from sandbox_images.image import HOST, Image
 from sandbox_images.tree import tree_digest
 
-__all__ = ["Verification", "build", "find", "list_images", "verify"]
+__all__ = ["Verification", "build", "find", "list_images", "remove", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +39,40 @@ class Verification:
 def build(
     name: str = BUILT_IN,
     *,
-    progress: Callable[[str], object] = say,
+    requirements: Path | None = None,
+    dockerfile: Path | None = None,
     fresh: bool = False,
     host_fallback: bool = False,
+    progress: Callable[[str], object] = say,
     cache: Cache | None = None,
 ) -> Image:
     """Build an image, or return at once what is built already.
 
     Args:
-        name: of one of our own definitions.
-        progress: receives a line for every long step.
+        name: of one of our own definitions; with ``requirements`` or ``dockerfile`` a new name.
+        requirements: a project's Python packages, to be added to our own image.
+        dockerfile: the operator's own; its ``ARG BASE`` stands for our image.
         fresh: build again although nothing changed, for newer packages.
         host_fallback: where no tree can be built, say so and return HOST instead of raising.
+        progress: receives a line for every long step.
         cache: where to build; the machine's or the user's own where None.
 
     Raises:
-        ImageNameError: there is no such definition.
+        ImageNameError: the operator named a definition or a file that cannot be used.
         NoTreeError: this machine has no way to make a root tree.
         ImageError: a step failed.
     """
-    definition = load_definition(name)
-    if definition is None:
-        raise ImageNameError(f"there is no image definition {name!r}; there is {BUILT_IN!r}")
+    definition = chosen(name, requirements, dockerfile)
     engine = connect()
+    own = cache or default_caches()[0]
     try:
-        own = cache or default_caches()[0]
         with own.lock(progress):
-            return Builder(own, engine, progress).from_definition(definition, fresh=fresh)
+            builder = Builder(own, engine, progress)
+            if requirements is not None:
+                return from_requirements(builder, definition, name, requirements, fresh=fresh)
+            if dockerfile is not None:
+                return from_dockerfile(builder, definition, name, dockerfile)
+            return builder.from_definition(definition, fresh=fresh)
     except NoTreeError as error:
         if not host_fallback:
             raise
@@ -73,6 +81,24 @@ def build(
     finally:
         if engine is not None:
             engine.client.close()
+
+
+def chosen(name: str, requirements: Path | None, dockerfile: Path | None) -> Definition:
+    """The definition that a build starts from."""
+    definition = load_definition(name)
+    if requirements is not None and dockerfile is not None:
+        raise ImageNameError("give --requirements or --dockerfile, not both")
+    if requirements is None and dockerfile is None:
+        if definition is None:
+            raise ImageNameError(f"there is no image definition {name!r}; there is {BUILT_IN!r}")
+        return definition
+    if definition is not None:
+        raise ImageNameError(
+            f"{name!r} is the name of our own image; give the project's image a name of its own"
+        )
+    ours = load_definition(BUILT_IN)
+    assert ours is not None
+    return ours
 
 
 def find(name: str = BUILT_IN, *, engine: bool = True, cache: Cache | None = None) -> Image | None:
@@ -125,3 +151,16 @@ def verify(name: str = BUILT_IN, *, cache: Cache | None = None) -> Verification:
     if image.docker_id is not None and confirmed(image).docker_id is None:
         problems.append("no Docker engine that answers holds its Docker image")
     return Verification(name, tuple(problems))
+
+
+def remove(name: str, *, cache: Cache | None = None) -> bool:
+    """Remove an image, its tree and its Docker tag; False when there was none."""
+    own = cache or default_caches()[0]
+    image = own.find(check_name(name))
+    if image is None:
+        return False
+    if image.docker_tag is not None and (engine := connect()) is not None:
+        with engine:
+            engine.remove(image.docker_tag)
+    with own.lock(say):
+        return own.drop(name)

@@ -76,6 +76,9 @@ def finish_tree(tree: Path) -> None:
         (etc / name).unlink(missing_ok=True)
         (etc / name).write_text(text)
         (etc / name).chmod(0o644)
+    if not (etc / "mtab").is_symlink():
+        (etc / "mtab").unlink(missing_ok=True)
+        (etc / "mtab").symlink_to("/proc/mounts")  # as every engine makes it
 
 
 def tree_digest(tree: Path) -> str:
@@ -90,7 +93,7 @@ def tree_digest(tree: Path) -> str:
         head = b"%o %o " % (kind, 0 if kind == stat.S_IFLNK else stat.S_IMODE(entry.st_mode))
         body = b""
         if kind == stat.S_IFLNK:
-            body = os.readlink(path)
+            body = os.readlink(path)  # noqa: PTH115  the name is bytes
         elif kind == stat.S_IFREG:
             body = content_digest(path)
         digest.update(head + b"%d:%s %d:%s\n" % (len(name), name, len(body), body))
@@ -139,4 +142,3 @@ def find_python(tree: Path) -> tuple[str | None, str]:
         found = re.fullmatch(r"python(3\.\d+)", target)
         return f"/{folder}/python3", found[1] if found else ""
     return None, ""
-
