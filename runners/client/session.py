@@ -1,0 +1,341 @@
+"""The Session of every box: the contract, spoken over a Link."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from policies import Isolation, Limits, PathCheck, Pipeline
+from runners.client.exchange import Piece
+from runners.client.keeper import Keeper
+from runners.client.link import Link, Source
+from runners.client.outcome import fault_of, outcome_of, value_of
+from runners.client.request import run_request
+from runners.client.wire import NUMBER_MAX, Head
+from runners.contract import OnOutput, PathFault, Root
+from runners.errors import ProtocolError, RunnerError, WorkspaceError
+from runners.outcome import (
+    Entry,
+    Fault,
+    FileData,
+    Found,
+    Listing,
+    Match,
+    Outcome,
+    Program,
+    Written,
+)
+from runners.setup import Setup
+
+__all__ = ["SupervisedSession"]
+
+LOOK_SECONDS = 60.0
+TREE_SECONDS = 600.0
+LIST_MAX = 64 << 20
+TREE_CHUNK = 1 << 20
+ENTRIES_MAX = 100_000
+
+
+class SupervisedSession:
+    """Implements ``runners.contract.Session``; its promises are kept in the box."""
+
+    def __init__(
+        self,
+        link: Link,
+        setup: Setup,
+        *,
+        id: str,  # noqa: A002 - the contract's word
+        isolation: Isolation,
+        image: Mapping[str, str],
+        facts: Head,
+        on_close: Callable[[], Awaitable[None]] | None,
+    ) -> None:
+        self._link = link
+        self._setup = setup
+        self._id = id
+        self._isolation = isolation
+        self._image = dict(image)
+        self._on_close = on_close
+        self._closing: asyncio.Task[None] | None = None
+        self.facts: Mapping[str, Any] = facts
+        """What the supervisor found in its box: landlock, openat2, counters, ..."""
+
+    @property
+    def id(self) -> str:
+        """Unique on this machine."""
+        return self._id
+
+    @property
+    def isolation(self) -> Isolation:
+        """The level this session really has."""
+        return self._isolation
+
+    @property
+    def paths(self) -> Mapping[Root, str]:
+        """Absolute path in the box of each root."""
+        return self._setup.roots
+
+    @property
+    def image(self) -> Mapping[str, str]:
+        """What runs inside, for the lock."""
+        return self._image
+
+    @property
+    def dropped_frames(self) -> int:
+        """Frames of the box that belonged to no call."""
+        return self._link.dropped
+
+    async def ping(self) -> None:
+        """A round trip through the supervisor."""
+        await self._link.ping()
+
+    # -- programs ----------------------------------------------------------------------------
+
+    async def run(
+        self,
+        pipeline: Pipeline,
+        *,
+        cwd: str = ".",
+        limits: Limits | None = None,
+        env: Mapping[str, str] | None = None,
+        programs: Sequence[str | None] = (),
+        on_output: OnOutput | None = None,
+    ) -> Outcome:
+        """Run one pipeline to its end."""
+        held = self._setup.limits if limits is None else self._setup.limits.least(limits)
+        request, source = run_request(
+            pipeline,
+            cwd=cwd,
+            env=env or {},
+            programs=programs,
+            limits=held,
+            stream=on_output is not None,
+        )
+        keep = held.output_kib * 512
+        kept = (Keeper(keep), Keeper(keep))
+
+        def sink(piece: Piece) -> Awaitable[None] | None:
+            data = bytes(piece.data)
+            kept[piece.stream - 1].add(piece.at, data)
+            if on_output is None:
+                return None
+            return on_output("stdout" if piece.stream == 1 else "stderr", data)
+
+        done = await self._link.call(
+            "run", request, seconds=held.wall_seconds, source=source, sink=sink
+        )
+        return outcome_of(done, len(pipeline.stages), kept)
+
+    async def resolve(self, name: str, search: Sequence[str]) -> Program | None:
+        """The program that a bare name stands for on a search path of box folders."""
+        done, _ = await self._look("resolve", {"name": name, "search": list(search)})
+        if fault_of(done, name) is not None or not value_of(done):
+            return None
+        value = value_of(done, path=str, found=str)
+        return Program(name, value["path"], value["found"])
+
+    async def check(self, checks: Sequence[PathCheck], cwd: str = ".") -> Sequence[PathFault]:
+        """Judge path operands on their real paths, below the workspace."""
+        if not checks:
+            return ()
+        asked = [(check.path, check.kind, check.writable) for check in checks]
+        done, data = await self._look("check", {"checks": asked, "cwd": cwd})
+        fault = fault_of(done, cwd)
+        if fault is not None:
+            return [PathFault(check, "path-escape", fault.message) for check in checks]
+        faults = []
+        for index, reason, message in _rows(data, int, str, str):
+            if not 0 <= index < len(checks):
+                raise ProtocolError("a path that was not asked about has a fault")
+            check = checks[index]
+            faults.append(PathFault(check, reason, f"{check.path}: {message}"))
+        return faults
+
+    async def glob(self, pattern: str, cwd: str = ".", limit: int = 1000) -> Sequence[str]:
+        """Names that a shell glob stands for."""
+        request = {"root": "workspace", "pattern": pattern, "cwd": cwd, "limit": limit}
+        done, data = await self._look("glob", request)
+        return () if fault_of(done, pattern) is not None else _texts(data)
+
+    # -- files -------------------------------------------------------------------------------
+
+    async def read_file(
+        self, path: str, *, root: Root = "workspace", offset: int = 0, limit: int = 1 << 20
+    ) -> FileData | Fault:
+        """Up to ``limit`` bytes of a regular file from ``offset``."""
+        request = {"root": root, "path": path, "offset": offset, "limit": limit}
+        done, data = await self._look("read_file", request, most=limit)
+        fault = fault_of(done, path)
+        if fault is not None:
+            return fault
+        value = value_of(done, offset=int, size=int, mode=int)
+        return FileData(path, data, value["offset"], value["size"], value["mode"])
+
+    async def write_file(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        root: Root = "workspace",
+        mode: int | None = None,
+        expect: bytes | None = None,
+    ) -> Written | Fault:
+        """Write a file whole."""
+        request = {"root": root, "path": path, "mode": mode, "expect": expect}
+        done, _ = await self._look("write_file", request, source=data)
+        fault = fault_of(done, path)
+        if fault is not None:
+            return fault
+        value = value_of(done, size=int, created=bool)
+        return Written(path, value["size"], value["created"])
+
+    async def list_dir(
+        self, path: str = ".", *, root: Root = "workspace", limit: int = 1000
+    ) -> Listing | Fault:
+        """Names of a folder."""
+        done, data = await self._look("list_dir", {"root": root, "path": path, "limit": limit})
+        fault = fault_of(done, path)
+        if fault is not None:
+            return fault
+        entries = tuple(Entry(*row) for row in _rows(data, str, str, int, int))
+        return Listing(path, entries, value_of(done, total=int)["total"])
+
+    async def find_files(
+        self, pattern: str, path: str = ".", *, root: Root = "workspace", limit: int = 1000
+    ) -> Found | Fault:
+        """Regular files whose relative path matches a glob with ``**``."""
+        request = {"root": root, "path": path, "pattern": pattern, "limit": limit}
+        done, data = await self._look("find_files", request)
+        fault = fault_of(done, path)
+        if fault is not None:
+            return fault
+        return Found(tuple(_texts(data)), value_of(done, complete=bool)["complete"])
+
+    async def search_text(
+        self,
+        pattern: str,
+        path: str = ".",
+        *,
+        regex: bool = False,
+        glob: str = "**",
+        root: Root = "workspace",
+        limit: int = 200,
+    ) -> Sequence[Match] | Fault:
+        """Lines that hold a text, or match a regular expression."""
+        request = {
+            "root": root,
+            "path": path,
+            "pattern": pattern,
+            "regex": regex,
+            "glob": glob,
+            "limit": limit,
+        }
+        done, data = await self._look("search_text", request)
+        fault = fault_of(done, path)
+        if fault is not None:
+            return fault
+        return [Match(*row) for row in _rows(data, str, int, str)]
+
+    async def put_tree(self, tar: Path, *, root: Root = "workspace") -> None:
+        """Unpack an archive that runners.workspace wrote into a root."""
+        request = {"root": root, "entries": ENTRIES_MAX}
+        with await asyncio.to_thread(tar.open, "rb") as file:
+            done = await self._link.call(
+                "put_tree", request, seconds=TREE_SECONDS, source=_pieces(file)
+            )
+        fault = fault_of(done, "")
+        if fault is not None:
+            where = f"{fault.path}: " if fault.path else ""
+            raise WorkspaceError(f"the files cannot be put into the box: {where}{fault.message}")
+
+    async def get_tree(self, tar: Path, *, root: Root = "workspace", limit_mib: int = 512) -> None:
+        """Pack a root into an archive file for runners.workspace to read."""
+        request = {"root": root, "limit": limit_mib << 20, "entries": ENTRIES_MAX}
+        most = (limit_mib << 20) + ENTRIES_MAX * 4096
+        with await asyncio.to_thread(tar.open, "wb") as file:
+            total = 0
+
+            async def sink(piece: Piece) -> None:
+                nonlocal total
+                total += len(piece.data)
+                if total > most:
+                    raise ProtocolError("the box sends more than it may")
+                await asyncio.to_thread(file.write, piece.data)
+
+            done = await self._link.call("get_tree", request, seconds=TREE_SECONDS, sink=sink)
+        fault = fault_of(done, "")
+        if fault is not None:
+            raise RunnerError(f"the files cannot be taken out of the box: {fault.message}")
+        if value_of(done) is not None and total != sum(done.get("totals", ())):
+            raise ProtocolError("a part of the archive is missing")
+
+    async def close(self) -> None:
+        """End the box and all in it; safe to repeat."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        try:
+            await self._link.close()
+        finally:
+            if self._on_close is not None:
+                await self._on_close()
+
+    async def _look(
+        self,
+        operation: str,
+        request: dict[str, Any],
+        *,
+        source: Source | None = None,
+        most: int = LIST_MAX,
+    ) -> tuple[Head, bytes]:
+        """An operation whose output is small enough to be held."""
+        held = bytearray()
+
+        def sink(piece: Piece) -> None:
+            nonlocal held
+            if piece.at != len(held) or len(held) + len(piece.data) > most:
+                raise ProtocolError(f"{operation} sends more than it may")
+            held += piece.data
+
+        done = await self._link.call(
+            operation, request, seconds=LOOK_SECONDS, source=source, sink=sink
+        )
+        return done, bytes(held)
+
+
+async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    while data := await asyncio.to_thread(file.read, TREE_CHUNK):
+        yield data
+
+
+def _rows(data: bytes, *kinds: type) -> list[list[Any]]:
+    """A JSON list of rows with exactly these types."""
+    rows = _json_list(data)
+    for row in rows:
+        if not isinstance(row, list) or [type(cell) for cell in row] != list(kinds):
+            raise ProtocolError("an operation answers with a malformed row")
+        if any(type(cell) is int and not 0 <= cell < NUMBER_MAX for cell in row):
+            raise ProtocolError("an operation answers with a number out of range")
+    return rows
+
+
+def _texts(data: bytes) -> list[str]:
+    texts = _json_list(data)
+    if not all(type(text) is str for text in texts):
+        raise ProtocolError("an operation answers with something that is no text")
+    return texts
+
+
+def _json_list(data: bytes) -> list[Any]:
+    try:
+        found = json.loads(data.decode("ascii") or "[]")
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"an operation answers with no JSON: {error}") from None
+    if not isinstance(found, list):
+        raise ProtocolError("an operation answers with no list")
+    return found

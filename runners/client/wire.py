@@ -1,0 +1,82 @@
+"""Reading what comes out of a box: bounded, strict, and nothing believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any, NoReturn
+
+from runners.channel import Channel
+from runners.errors import ProtocolError
+from runners.supervisor import frames
+
+__all__ = ["Head", "read_frames"]
+
+READ_SIZE = 256 * 1024
+NUMBER_MAX = 1 << 62
+
+Head = dict[str, Any]
+
+KINDS: dict[str, dict[str, type]] = {
+    "hello": {"version": int, "facts": dict},
+    "fail": {"text": str},
+    "out": {"c": int, "s": int, "at": int},
+    "credit": {"c": int, "n": int},
+    "stop": {"c": int},
+    "done": {"c": int},
+    "pong": {"n": int},
+    "leave": {"text": str},
+}
+
+
+async def read_frames(channel: Channel) -> AsyncIterator[tuple[Head, bytes]]:
+    """All frames until the box hangs up; ProtocolError at the first wrong one."""
+    buffer = bytearray()
+    size = frames.LENGTHS.size
+    at = 0
+    while True:
+        while len(buffer) - at >= size:
+            head_size, body_size = frames.LENGTHS.unpack_from(buffer, at)
+            if head_size > frames.HEAD_MAX or body_size > frames.BODY_MAX:
+                raise ProtocolError(f"a frame of {head_size} + {body_size} bytes is too long")
+            end = at + size + head_size + body_size
+            if len(buffer) < end:
+                break
+            head = parse_head(bytes(buffer[at + size : at + size + head_size]))
+            body = bytes(buffer[at + size + head_size : end])
+            if body and head["t"] != "out":
+                raise ProtocolError(f"a frame {head['t']} has a body")
+            at = end
+            yield head, body
+        del buffer[:at]
+        at = 0
+        data = await channel.read(READ_SIZE)
+        if not data:
+            if buffer:
+                raise ProtocolError("the box hung up in the middle of a frame")
+            return
+        buffer += data
+
+
+def parse_head(data: bytes) -> Head:
+    """The JSON object of a frame, its keys and types checked."""
+    try:
+        head = json.loads(data.decode("ascii"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"a frame's head is not JSON: {error}") from None
+    if not isinstance(head, dict):
+        raise ProtocolError("a frame's head is not an object")
+    wanted = KINDS.get(head.get("t", "")) if isinstance(head.get("t"), str) else None
+    if wanted is None:
+        raise ProtocolError(f"no frame is called {head.get('t')!r:.40}")
+    for key, kind in wanted.items():
+        value = head.get(key)
+        if type(value) is not kind:
+            raise ProtocolError(f"a frame {head['t']} has no {key} of type {kind.__name__}")
+        if kind is int and not 0 <= value < NUMBER_MAX:
+            raise ProtocolError(f"a frame {head['t']} has a {key} out of range")
+    return head
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")

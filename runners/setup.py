@@ -1,0 +1,83 @@
+"""What a supervisor is told at its start: everything that differs from box to box."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+from policies import Limits
+from runners.contract import Root
+
+__all__ = ["CONTAINER_COUNTERS", "PROTECTED", "Access", "Setup"]
+
+Access = Literal["r", "rx", "rw", "rwx", "dev"]
+
+CONTAINER_COUNTERS: Mapping[str, tuple[str, ...]] = {
+    "memory_mib": ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"),
+    "processes": ("/sys/fs/cgroup/pids/pids.events", "/sys/fs/cgroup/pids.events"),
+}
+"""Where a box with a cgroup of its own sees its counters, version 1 and 2."""
+
+PROTECTED = (
+    ".git", ".hg", ".svn", ".stockade", ".github/workflows", ".husky", ".vscode", ".idea",
+)  # fmt: skip
+"""Names that no writable path operand may run through, at any depth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The settings of one supervisor.
+
+    Attributes:
+        roots: absolute path in the box of each root; ``workspace`` must be among them.
+        limits: maxima of the session.
+        env: base environment of every program.
+        chroot: becomes ``/`` after everything was imported.
+        uid, gid: dropped to after the imports, with an empty bounding set and no groups.
+        preload: import everything at the start, because the interpreter's files will be out of
+            reach; implied by ``uid`` and ``chroot``.
+        pid1: the supervisor is PID 1 of a PID namespace of its own, and has its own IPC
+            namespace as well.
+        alone: ``kill(-1)`` reaches nothing that is not of this session (a PID namespace or a uid
+            of its own).
+        own_network: the network namespace is the box's own; else programs get no sockets.
+        nproc: RLIMIT_NPROC holds here (not for root, not for a uid that others use).
+        seccomp: load the filter; ``ptrace``: let programs trace each other.
+        landlock: rules (path, access) for programs, None for no Landlock.
+        nice: priority of programs, so that the supervisor is heard in a fork bomb.
+        lease_seconds: silence of the harness after which the box ends.
+        counters: files that count limits hit, by limit; only those of the box's own cgroup.
+        poll: look at memory and processes while a call runs, where no cgroup holds them.
+        pdeathsig: die when the thread that started the supervisor ends (boxes.md A1).
+        protect: names that a writable path operand may not run through.
+    """
+
+    roots: Mapping[Root, str]
+    limits: Limits = Limits()
+    env: tuple[tuple[str, str], ...] = ()
+    chroot: str | None = None
+    uid: int | None = None
+    gid: int | None = None
+    preload: bool = False
+    pid1: bool = False
+    alone: bool = False
+    own_network: bool = False
+    nproc: bool = False
+    seccomp: bool = True
+    ptrace: bool = False
+    landlock: tuple[tuple[str, Access], ...] | None = None
+    nice: int = 10
+    lease_seconds: float = 60.0
+    counters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    poll: bool = False
+    pdeathsig: bool = False
+    protect: tuple[str, ...] = PROTECTED
+
+    def values(self) -> dict[str, object]:
+        """The payload of the SETUP frame."""
+        made = asdict(self)
+        made["roots"] = dict(self.roots)
+        made["counters"] = dict(self.counters)
+        made["env"] = [(name.encode(), text.encode()) for name, text in self.env]
+        return made

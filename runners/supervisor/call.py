@@ -1,0 +1,163 @@
+"""One call as the supervisor sees it: its streams, its deadline, how it came to its end."""
+
+import errno
+import os
+import time
+
+from runners.supervisor import frames
+from runners.supervisor.box import Box
+from runners.supervisor.tap import Tap
+
+__all__ = ["Call"]
+
+SIGKILL, SIGXCPU, SIGXFSZ = 9, 24, 25
+
+WAITING, RUNNING, DRAINING, OVER = range(4)
+
+
+class Call:
+    """From OPEN to the frame ``done``."""
+
+    def __init__(self, number: int, operation: str, request: dict, payload: bytes) -> None:
+        self.number = number
+        self.operation = operation
+        self.request = request
+        self.payload = payload
+        self.state = WAITING
+        self.program = operation == "run"
+        self.began = time.monotonic()
+        self.deadline = self.began + request["wall"]
+        self.taps: list = []
+        self.feed = -1
+        self.input: list = []
+        self.input_ended = False
+        self.slot = None
+        self.reason = ""  # why we ended it: timed_out, cancelled, killed_by_limit, lost
+        self.limit = ""
+        self.stages_ended = False
+        self.sweep_began = 0.0
+        self.sweep_next = 0.0
+        self.facts: tuple = ()
+        self.before: dict = {}
+        self.peak = 0
+        self.dropped = 0
+
+    def open_streams(self) -> "list[int]":
+        """Make the pipes; the ends for the slot."""
+        ends = []
+        if self.request["feed"]:
+            theirs, self.feed = os.pipe2(os.O_CLOEXEC)
+            os.set_blocking(self.feed, False)
+            ends.append(theirs)
+        for stream in (1, 2) if self.program else (1,):
+            ours, theirs = os.pipe2(os.O_CLOEXEC)
+            os.set_blocking(ours, False)
+            self.taps.append(Tap(self.number, stream, ours, self.request["keep"]))
+            ends.append(theirs)
+        return ends
+
+    def feed_input(self) -> "bytes | None":
+        """Write what the reader takes now; a frame for the harness, or None."""
+        taken = 0
+        while self.input:
+            data = self.input[0]
+            try:
+                count = os.write(self.feed, data)
+            except OSError as error:
+                if error.errno == errno.EAGAIN:
+                    break
+                self.close_feed()
+                return frames.reply('{"t":"stop","c":%d}' % self.number)
+            taken += count
+            if count < len(data):
+                self.input[0] = data[count:]
+                break
+            self.input.pop(0)
+        if self.input_ended and not self.input:
+            self.close_feed()
+            return None
+        return frames.reply('{"t":"credit","c":%d,"n":%d}' % (self.number, taken)) if taken else None
+
+    def close_feed(self) -> None:
+        """The program sees the end of its input."""
+        if self.feed >= 0:
+            os.close(self.feed)
+            self.feed = -1
+        self.input = []
+
+    def close(self) -> None:
+        """Give back every descriptor."""
+        self.close_feed()
+        for tap in self.taps:
+            tap.drop()
+
+    def end(self, reason: str, limit: str = "") -> bool:
+        """Note why the call is to end; False when that is known already, or too late."""
+        if self.reason or self.state in (DRAINING, OVER):
+            return False
+        if reason != "cancelled" and self.stages_ended:
+            return False
+        self.reason = reason
+        self.limit = limit
+        return True
+
+    def done(self, box: Box, after: "dict[str, int]") -> bytes:
+        """The last frame."""
+        if self.program:
+            body = self._outcome(box, after)
+        elif self.reason:
+            body = {"fault": ["other", b"", self._interrupted()]}
+        elif self.facts[0] == "value":
+            body = {"value": frames.Escaped(self.facts[1])}
+        else:
+            body = {"fault": list(self.facts[1:])}
+        body["totals"] = [tap.total for tap in self.taps]
+        text = frames.json_text(body)
+        return frames.reply('{"t":"done","c":%d,%s' % (self.number, text[1:]))
+
+    def _interrupted(self) -> str:
+        if self.reason == "timed_out":
+            return "it took longer than %g seconds" % self.request["wall"]
+        return "it was ended: %s" % self.reason
+
+    def _outcome(self, box: Box, after: "dict[str, int]") -> dict:
+        codes, error, wall, cpu, cpu_most, rss = self.facts
+        hits = [
+            [limit, "counter"] for limit in after if after[limit] > self.before.get(limit, after[limit])
+        ]
+        limits = self.request["limits"] or box.limits
+        for code in codes:
+            if code == -SIGXCPU or (code == -SIGKILL and cpu_most >= limits["cpu_seconds"]):
+                hits.append(["cpu_seconds", "signal"])
+            if code == -SIGXFSZ:
+                hits.append(["file_mib", "signal"])
+        ending, limit = self._ending(codes, hits)
+        if self.reason == "killed_by_limit":
+            hits.append([self.limit, "poller"])
+        if self.reason == "timed_out":
+            hits.append(["wall_seconds", "poller"])
+        return {
+            "ending": ending,
+            "limit": limit,
+            "codes": codes,
+            "error": error[:2000],
+            "hits": hits,
+            "wall": round(wall, 6),
+            "cpu": round(cpu, 6),
+            "rss": max(rss, self.peak) or None,
+        }
+
+    def _ending(self, codes: "list[int]", hits: "list[list[str]]") -> "tuple[str, str | None]":
+        if self.reason:
+            return self.reason, self.limit or None
+        last = codes[-1]
+        if last >= 0:
+            return "exited", None
+        moved = [name for name, _ in hits]
+        if last == -SIGKILL and "memory_mib" in moved:
+            return "killed_by_limit", "memory_mib"
+        if last in (-SIGXCPU, -SIGKILL) and "cpu_seconds" in moved:
+            return "killed_by_limit", "cpu_seconds"
+        if last == -SIGXFSZ:
+            return "killed_by_limit", "file_mib"
+        return "signalled", None

@@ -1,0 +1,150 @@
+"""The slots of a supervisor, seen from outside: forked, lent to calls, retired."""
+
+import _socket
+import marshal
+import os
+
+from runners.supervisor import rlimit, slot, tree
+from runners.supervisor.box import Box
+from runners.supervisor.call import Call
+
+__all__ = ["Crew", "Slot"]
+
+IDLE_MAX = 4
+OWN_CPU_SHARE = 4
+"""A slot lives under the limits of its programs; it is renewed before it has used a quarter."""
+
+
+class Slot:
+    """One child and the socket to it."""
+
+    def __init__(self, pid: int, sock: _socket.socket, key: tuple) -> None:
+        self.pid = pid
+        self.sock = sock
+        self.fd = sock.fileno()
+        self.key = key
+        self.call: "Call | None" = None
+
+    def give(self, call: Call, fds: "list[int]") -> None:
+        """Hand a call over; OSError when the slot is dead."""
+        self.call = call
+        call.slot = self
+        message = b"P" + call.payload
+        extra = []
+        if len(message) > slot.MESSAGE_MAX:
+            memory = os.memfd_create("request")
+            os.write(memory, call.payload)
+            extra.append(memory)
+            message = b"M"
+        try:
+            slot.send(self.sock, message, fds + extra)
+        finally:
+            for fd in extra:
+                os.close(fd)
+
+    def hear(self) -> "tuple[str, tuple]":
+        """A message: ("L" | "D", values), or ("", ()) when it is dead."""
+        try:
+            data = self.sock.recv(slot.MESSAGE_MAX, _socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return "-", ()
+        except OSError:
+            data = b""
+        if not data:
+            return "", ()
+        return data[:1].decode(), marshal.loads(data[1:])
+
+
+class Crew:
+    """All slots, by descriptor."""
+
+    def __init__(self, box: Box, oom: int) -> None:
+        self.box = box
+        self.oom = oom
+        self.slots: dict = {}
+        self.idle: list = []
+
+    def pids(self) -> "set[int]":
+        """The children that are ours."""
+        return {slot.pid for slot in self.slots.values()}
+
+    def key(self, limits: dict) -> tuple:
+        """What distinguishes slots: the limits they hand on."""
+        return rlimit.rlimits(limits, nproc=self.box.settings["nproc"])
+
+    def take(self, key: tuple) -> "tuple[Slot, bool]":
+        """A free slot under these limits, and whether it is new."""
+        for found in self.idle:
+            if found.key == key:
+                self.idle.remove(found)
+                return found, False
+        return self.fork(key), True
+
+    def fork(self, key: tuple) -> Slot:
+        """A new slot. It inherits that the kernel takes it first when memory runs out."""
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        self._oom(b"1000")
+        pid = os.fork()
+        if pid == 0:
+            try:
+                slot.main(theirs, self.box, key)
+                os._exit(0)
+            finally:
+                os._exit(70)
+        self._oom(b"0")
+        theirs.close()
+        made = Slot(pid, ours, key)
+        self.slots[made.fd] = made
+        return made
+
+    def free(self, used: Slot, own_cpu: float) -> "Slot | None":
+        """Take a slot back; the one that is to be dismissed for it, if any."""
+        used.call = None
+        cpu = used.key[0][1]
+        if own_cpu * OWN_CPU_SHARE > cpu:
+            return used
+        self.idle.append(used)
+        return self.idle.pop(0) if len(self.idle) > IDLE_MAX else None
+
+    def forget(self, gone: Slot) -> None:
+        """Close the socket of a dead or dismissed slot; an idle one then leaves by itself."""
+        self.slots.pop(gone.fd, None)
+        if gone in self.idle:
+            self.idle.remove(gone)
+        gone.sock.close()
+
+    def _oom(self, score: bytes) -> None:
+        if self.oom >= 0:
+            try:
+                os.write(self.oom, score)
+            except OSError:
+                pass
+
+
+def reap() -> None:
+    """Collect whoever ended: slots, and orphans of a slot that was killed."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+
+
+def end_everything(view: tree.Tree) -> None:
+    """Kill all that descends from this process, with proof where it is not PID 1."""
+    import time
+
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        if view.alone:
+            tree.end(-1)
+        else:
+            view.kill(os.getpid())
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.001)

@@ -1,0 +1,35 @@
+"""Counters of the box's cgroup that tell who killed a program (boxes.md B4)."""
+
+import os
+
+__all__ = ["Counters"]
+
+class Counters:
+    """Open counter files by limit; only what really moved is ever claimed."""
+
+    def __init__(self, candidates: "dict[str, list[str]]") -> None:
+        self.files: dict = {}
+        for limit, names in candidates.items():
+            for name in names:
+                try:
+                    self.files[limit] = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+                except OSError:
+                    continue
+                break
+
+    def read(self) -> "dict[str, int]":
+        """The counters now."""
+        return {limit: _count(fd, limit) for limit, fd in self.files.items()}
+
+
+def _count(fd: int, limit: str) -> int:
+    word = b"oom_kill" if limit == "memory_mib" else b"max"
+    try:
+        lines = os.pread(fd, 4096, 0).splitlines()
+    except OSError:
+        return 0
+    for line in lines:
+        name, _, value = line.partition(b" ")
+        if name == word:
+            return int(value)
+    return 0

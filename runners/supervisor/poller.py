@@ -1,0 +1,80 @@
+"""Looking at what a running call uses, where no kernel counter bounds the whole of it."""
+
+import os
+import time
+
+from runners.supervisor import tree
+from runners.supervisor.call import Call
+
+__all__ = ["Poller"]
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+EVERY = 0.1
+OFTEN = 0.02
+"""While the number of processes grows fast."""
+
+
+class Poller:
+    """Sums over the descendants of a call's slot; names the limit that is exceeded.
+
+    It sees what was there at the moment of looking: a fast allocator can overshoot in between,
+    which is why the outcome names the poller as its evidence.
+    """
+
+    def __init__(self, view: tree.Tree, *, memory: bool, processes: bool) -> None:
+        self.view = view
+        self.memory = memory
+        self.processes = processes
+        self.next: dict = {}
+
+    def due(self, call: Call) -> float:
+        """When to look at this call."""
+        return self.next.get(call.number, (call.began + OFTEN, 0, None))[0]
+
+    def forget(self, call: Call) -> None:
+        """The call is over."""
+        self.next.pop(call.number, None)
+
+    def look(self, call: Call, slot_pid: int, limits: dict) -> str:
+        """The name of an exceeded limit, else ""."""
+        began = time.monotonic()
+        _, before, base = self.next.get(call.number, (0, 0, None))
+        own = tree.stat_fields(slot_pid)
+        reaped = (int(own[13]) + int(own[14])) if own else 0
+        base = reaped if base is None else base
+        members = self.view.descendants(slot_pid)
+        threads, pages, ticks = 0, 0, reaped - base
+        for pid in members:
+            fields = tree.stat_fields(pid)
+            if fields:
+                threads += int(fields[17])
+                pages += int(fields[21])
+                ticks += sum(int(fields[index]) for index in (11, 12, 13, 14))
+        call.peak = max(call.peak, pages * PAGE)
+        now = time.monotonic()
+        pause = OFTEN if threads > 2 * before + 4 else EVERY
+        self.next[call.number] = (now + max(pause, 20 * (now - began)), threads, base)
+        if ticks / TICKS > limits["cpu_seconds"]:
+            return "cpu_seconds"
+        if self.processes and threads > limits["processes"]:
+            return "processes"
+        most = limits["memory_mib"] << 20
+        if self.memory and pages * PAGE > most and _shared_once(members) > most:
+            return "memory_mib"
+        return ""
+
+
+def _shared_once(members: "list[int]") -> int:
+    """Resident bytes with pages that several share counted once; plain size where unreadable."""
+    total = 0
+    for pid in members:
+        text = tree.read(b"/proc/%d/smaps_rollup" % pid)
+        at = text.find(b"\nPss:")
+        if at >= 0:
+            total += int(text[at + 5 :].split(None, 1)[0]) * 1024
+            continue
+        fields = tree.stat_fields(pid)
+        total += int(fields[21]) * PAGE if fields else 0
+    return total

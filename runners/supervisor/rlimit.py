@@ -1,0 +1,49 @@
+"""The kernel's limits for the processes of a call (boxes.md B). They hold for each process."""
+
+import resource
+
+__all__ = ["apply", "rlimits"]
+
+MIB = 1024 * 1024
+
+DATA_LEAST = 16 * MIB
+"""A slot lives under the limits it hands on; below this it could not start a program."""
+
+FILES_LEAST = 24
+"""Descriptors that a slot itself needs for a pipeline."""
+
+
+def rlimits(limits: dict, *, nproc: bool) -> "tuple[tuple[int, int, int], ...]":
+    """(resource, soft, hard) for every limit; equal limits give an equal tuple."""
+    cpu = max(1, int(limits["cpu_seconds"] + 0.999))
+    data = max(DATA_LEAST, limits["memory_mib"] * MIB)
+    size = limits["file_mib"] * MIB
+    files = max(FILES_LEAST, limits["open_files"])
+    found = [
+        # The soft limit tells (SIGXCPU), the hard one ends who ignores it.
+        (resource.RLIMIT_CPU, cpu, cpu + 1),
+        (resource.RLIMIT_DATA, data, data),
+        (resource.RLIMIT_FSIZE, size, size),
+        (resource.RLIMIT_NOFILE, files, files),
+        # 1 stops a core file and also a core handler, which would run as root on the host.
+        (resource.RLIMIT_CORE, 1, 1),
+        (resource.RLIMIT_STACK, 8 * MIB, 64 * MIB),
+        (resource.RLIMIT_MEMLOCK, 64 * 1024, 64 * 1024),
+        (resource.RLIMIT_MSGQUEUE, 0, 0),
+        (resource.RLIMIT_NICE, 0, 0),
+        (resource.RLIMIT_RTPRIO, 0, 0),
+        (resource.RLIMIT_SIGPENDING, 4096, 4096),
+    ]
+    if nproc:
+        most = limits["processes"]
+        found.append((resource.RLIMIT_NPROC, most, most))
+    return tuple(found)
+
+
+def apply(wanted: "tuple[tuple[int, int, int], ...]") -> None:
+    """Set limits on this process, or the stricter ones that it is under already."""
+    for number, soft, hard in wanted:
+        _, most = resource.getrlimit(number)
+        if most != resource.RLIM_INFINITY:
+            hard = min(hard, most)
+        resource.setrlimit(number, (min(soft, hard), hard))

@@ -1,0 +1,102 @@
+"""A slot: a child of the supervisor that runs one call at a time and is the parent of all of it.
+
+It does nothing but start, wait and answer. It never kills: the supervisor does, from outside,
+because a program may stop or kill the slot. What the slot gets and says, one message each:
+
+    in    "P" and values, or "M" with the values in a memory file as last descriptor
+          ((operation, request) and the descriptors: [feed,] stdout, stderr)
+    out   "L" and values: the stages ended, but something of the call still lives (kill it)
+    out   "D" and values: the call is over, and nothing of it exists
+"""
+
+import _signal
+import _socket
+import marshal
+import os
+import resource
+import struct
+
+from runners.supervisor import landlock, rlimit, system
+from runners.supervisor.box import Box
+from runners.supervisor.operation import operate
+from runners.supervisor.pipeline import IGNORED, Pipeline
+
+__all__ = ["MESSAGE_MAX", "main", "receive", "send"]
+
+MESSAGE_MAX = 64 * 1024
+PR_SET_CHILD_SUBREAPER = 36
+INT = struct.Struct("i")
+
+
+def send(sock: _socket.socket, message: bytes, fds: "list[int]") -> None:
+    """One message with descriptors, without waiting."""
+    rights = b"".join([INT.pack(fd) for fd in fds])
+    control = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)]
+    sock.sendmsg([message], control, _socket.MSG_DONTWAIT | _socket.MSG_NOSIGNAL)
+
+
+def receive(sock: _socket.socket) -> "tuple[bytes, list[int]]":
+    """The next message; b"" when the supervisor is gone."""
+    room = _socket.CMSG_SPACE(4 * INT.size)
+    message, control, _, _ = sock.recvmsg(MESSAGE_MAX, room, _socket.MSG_CMSG_CLOEXEC)
+    fds: list = []
+    for _, _, data in control:
+        fds += [number for (number,) in INT.iter_unpack(data[: len(data) // INT.size * INT.size])]
+    return message, fds
+
+
+def main(sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ...]") -> None:
+    """The life of a slot: in a fresh fork, until the supervisor is gone."""
+    _keep_only(sock.fileno(), box)
+    for number in IGNORED:
+        _signal.signal(number, _signal.SIG_IGN)
+    system.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    _lower_priority(box.settings["nice"])
+    rlimit.apply(limits)
+    if box.settings["landlock"] is not None:
+        landlock.restrict(box.settings["landlock"])
+    while True:
+        message, fds = receive(sock)
+        if not message:
+            return
+        sock.send(b"D" + marshal.dumps(_serve(sock, box, message, fds), 2))
+
+
+def _serve(sock: _socket.socket, box: Box, message: bytes, fds: "list[int]") -> tuple:
+    data = _content(fds.pop()) if message[:1] == b"M" else message[1:]
+    operation, request = marshal.loads(data)
+    if operation != "run":
+        found: tuple = operate(operation, request, box, fds)
+    else:
+        pipeline = Pipeline(box)
+        pipeline.start(request, fds)
+        if not pipeline.wait():
+            sock.send(b"L" + marshal.dumps(pipeline.facts(), 2))
+            pipeline.drained()
+        found = pipeline.facts()
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime, found
+
+
+def _content(fd: int) -> bytes:
+    """All bytes of a memory file."""
+    size = os.fstat(fd).st_size
+    data = os.pread(fd, size, 0)
+    os.close(fd)
+    return data
+
+
+def _keep_only(kept: int, box: Box) -> None:
+    """Close the supervisor's descriptors; 0 and 1 become the null device, 2 stays."""
+    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(null, 0, False)
+    os.dup2(null, 1, False)
+    wanted = sorted({2, kept, *[root.fd for root in box.roots.values()]})
+    for low, high in zip(wanted, [*wanted[1:], 1 << 16]):
+        os.closerange(low + 1, high)
+
+
+def _lower_priority(nice: int) -> None:
+    now = os.getpriority(os.PRIO_PROCESS, 0)
+    if nice > now:
+        os.setpriority(os.PRIO_PROCESS, 0, nice)

@@ -1,0 +1,131 @@
+"""The first thing that runs in a box after BOOT: take SETUP, shut the doors, begin to serve."""
+
+import _signal
+import fcntl
+import marshal
+import os
+import sys
+
+from runners.supervisor import filter as seccomp
+from runners.supervisor import frames, landlock, path, system
+from runners.supervisor.box import Box
+from runners.supervisor.deadman import DeadMan
+from runners.supervisor.dispatch import Dispatcher
+from runners.supervisor.pipeline import IGNORED
+from runners.supervisor.slot import PR_SET_CHILD_SUBREAPER
+from runners.supervisor.tree import Tree
+
+__all__ = ["main"]
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+F_SETPIPE_SZ = 1031
+PIPE_SIZE = 1 << 20
+
+
+def main() -> None:
+    """Serve until the harness is gone."""
+    try:
+        settings = _settings()
+        dispatcher, facts = _prepare(settings)
+    except Exception as error:  # noqa: BLE001 - told to the harness, then the box ends
+        text = "%s: %s" % (type(error).__name__, error)
+        os.write(1, frames.reply('{"t":"fail","text":%s}' % frames.json_text(text[:2000])))
+        os._exit(1)
+    for fd in (0, 1):
+        try:
+            fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE)
+        except OSError:
+            pass  # no pipe, or the quota of the user is used up: it is only slower
+        os.set_blocking(fd, False)
+    head = {"t": "hello", "version": frames.VERSION, "facts": facts}
+    dispatcher.send(frames.reply(frames.json_text(head)))
+    dispatcher.run()
+
+
+def _settings() -> dict:
+    kind, _, _, _, length = frames.HEADER.unpack(_exactly(frames.HEADER.size))
+    if kind != frames.SETUP or length > frames.OPEN_MAX:
+        raise ValueError("the first frame is not SETUP")
+    settings: dict = marshal.loads(_exactly(length))
+    return settings
+
+
+def _exactly(count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        part = os.read(0, count - len(data))
+        if not part:
+            os._exit(0)
+        data += part
+    return data
+
+
+def _prepare(settings: dict) -> "tuple[Dispatcher, dict]":
+    """Everything in the one order that works (boxes.md E2)."""
+    box = Box(settings)
+    if settings["preload"] or settings["uid"] is not None or settings["chroot"]:
+        from runners.supervisor import operation
+
+        operation.preload()
+    oom = _oom_score()
+    if settings["chroot"]:
+        os.chroot(settings["chroot"])
+    os.chdir("/")
+    box.open_roots()
+    parent = os.getppid()
+    _drop(settings["uid"], settings["gid"])
+    if settings["pdeathsig"]:
+        system.prctl(PR_SET_PDEATHSIG, 9)
+        if os.getppid() != parent:
+            os._exit(0)
+    system.prctl(PR_SET_DUMPABLE, 0)
+    system.prctl(PR_SET_NO_NEW_PRIVS, 1)
+    system.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    os.umask(0o022)
+    for number in IGNORED:
+        _signal.signal(number, _signal.SIG_IGN)
+    version = landlock.abi()
+    has_openat2 = path.has_openat2()
+    if settings["seccomp"]:
+        allowed = seccomp.families(own_network=settings["own_network"])
+        own_ipc = settings["own_network"] or settings["pid1"]
+        seccomp.load(seccomp.program(allowed, ptrace=settings["ptrace"], outliving=own_ipc))
+    view = Tree(alone=settings["alone"])
+    deadman = DeadMan(view, settings["lease_seconds"])
+    deadman.start()
+    dispatcher = Dispatcher(box, view, deadman, oom)
+    return dispatcher, {
+        "pid": os.getpid(),
+        "uid": os.getuid(),
+        "python": sys.version.split()[0],
+        "landlock": version,
+        "openat2": has_openat2,
+        "seccomp": settings["seccomp"],
+        "proc": view.listed,
+        "children": view.quick,
+        "overlap": dispatcher.overlap,
+        "counters": sorted(dispatcher.counters.files),
+    }
+
+
+def _oom_score() -> int:
+    """Our own score, opened while we may: slots get theirs by inheritance (crew.py)."""
+    try:
+        return os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _drop(uid: "int | None", gid: "int | None") -> None:
+    """Become the session's own user for ever."""
+    if os.geteuid() == 0 and uid is not None:
+        for capability in range(64):
+            try:
+                system.prctl(PR_CAPBSET_DROP, capability)
+            except OSError:
+                break
+    if uid is not None:
+        group = uid if gid is None else gid
+        os.setgroups([])
+        os.setresgid(group, group, group)
+        os.setresuid(uid, uid, uid)
