@@ -50,6 +50,7 @@ class SessionSpec:
         limits: session-wide maxima; each call may have smaller ones.
         env: variables beside the base environment (PATH HOME LANG TMPDIR).
         in_place: a host folder to bind as the workspace instead of an empty one.
+        protect: with in_place, paths below the workspace that are bound read-only.
         runtime: an OCI runtime of the engine (docker box only).
         protect: paths below ``in_place`` that programs may read but not change (decision 21).
     """
@@ -60,6 +61,7 @@ class SessionSpec:
     limits: Limits = Limits()
     env: tuple[tuple[str, str], ...] = ()
     in_place: Path | None = None
+    protect: tuple[str, ...] = ()
     runtime: str | None = None
     protect: tuple[str, ...] = ()
 

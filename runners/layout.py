@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from policies import Limits
-from runners.contract import Root
+from runners.contract import Root, SessionSpec
 from runners.errors import WorkspaceError
 
 __all__ = [
@@ -98,6 +98,9 @@ class Text:
 
 Mount = Bind | Link | Folder | Tmpfs | Text
 
+# Runtimes count their processors here (node saw none without it).
+PROCESSORS = Bind("/sys/devices/system/cpu", "/sys/devices/system/cpu", optional=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -143,23 +146,21 @@ def box_roots(workspace: str) -> dict[Root, str]:
 
 def tree_layout(
     tree: Path,
-    workspace: str,
-    limits: Limits,
+    spec: SessionSpec,
     *,
     python: str = "/usr/bin/python3",
     user: tuple[int, int] | None = None,
-    in_place: Path | None = None,
     image: Mapping[str, str] | None = None,
 ) -> Layout:
     """The layout whose programs come from an image's root tree.
 
     ``user`` are the uid and gid in the box where they are not those that the image made.
     """
-    roots = box_roots(workspace)
+    roots = box_roots(spec.workspace)
     targets = [*roots.values(), HOME, "/proc", "/dev", "/sys"]
-    system = tuple(spread(tree, "/", targets)) + (accounts(*user) if user else ())
+    system = (*spread(tree, "/", targets), *(accounts(*user) if user else ()), PROCESSORS)
     named = dict(image or {"name": tree.name})
-    return Layout(system, writable(roots, limits, in_place), python, roots, named)
+    return Layout(system, writable(roots, spec), python, roots, named)
 
 
 def accounts(uid: int, gid: int) -> tuple[Text, Text]:
@@ -200,28 +201,24 @@ def lacks(tree: Path, folder: str, target: str) -> bool:
 
 
 def host_layout(
-    workspace: str,
-    limits: Limits,
+    spec: SessionSpec,
     *,
     python: str,
     prefix: str | None = None,
     user: tuple[int, int] = (1000, 1000),
-    in_place: Path | None = None,
     host: Path = Path("/"),
 ) -> Layout:
     """The layout whose programs are the host's own: what is there where no image tree is.
 
     Args:
-        workspace: its path in the box.
-        limits: for the sizes.
+        spec: the session.
         python: the interpreter's path, on the host and in the box.
         prefix: the folder that holds it when it is not below /usr: bound at the same path, since
             a shared-library build has its run path compiled in.
         user: uid and gid in the box.
-        in_place: a host folder to bind as the workspace.
         host: another root, for tests.
     """
-    roots = box_roots(workspace)
+    roots = box_roots(spec.workspace)
     system: list[Mount] = [Bind("/usr", "/usr")]
     for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
         there = host / name.lstrip("/")
@@ -231,26 +228,40 @@ def host_layout(
             system.append(Bind(name, name))
     system.append(Folder("/etc"))
     system += [Bind(f"/etc/{name}", f"/etc/{name}", optional=True) for name in HOST_ETC]
-    system += accounts(*user)
+    system += [*accounts(*user), PROCESSORS]
     if prefix is not None and not beneath(prefix, ("/usr",)):
         system.append(Bind(prefix, prefix))
-    last = writable(roots, limits, in_place)
-    return Layout(tuple(system), last, python, roots, {"name": "host"})
+    return Layout(tuple(system), writable(roots, spec), python, roots, {"name": "host"})
 
 
-def writable(roots: Mapping[Root, str], limits: Limits, in_place: Path | None) -> tuple[Mount, ...]:
-    """The folders a program may write to, outer ones first."""
-    sizes = shares(limits)
+def writable(roots: Mapping[Root, str], spec: SessionSpec) -> tuple[Mount, ...]:
+    """The folders a program may write to, outer ones first, and what is protected in them."""
+    sizes = shares(spec.limits)
     mounts: list[Bind | Tmpfs] = [
         Tmpfs("/dev/shm", sizes["shm"], 0o1777),  # noqa: S108 - a path inside the box
         Tmpfs(HOME, sizes["home"]),
     ]
     for root, target in roots.items():
-        if root == "workspace" and in_place is not None:
-            mounts.append(Bind(str(in_place), target, writable=True))
+        if root == "workspace" and spec.in_place is not None:
+            mounts.append(Bind(str(spec.in_place), target, writable=True))
+            mounts += protected(spec.in_place, target, spec.protect)
         else:
             mounts.append(Tmpfs(target, sizes[root], 0o1777 if root == "tmp" else 0o700))
     return tuple(sorted(mounts, key=lambda mount: (mount.target.count("/"), mount.target)))
+
+
+def protected(folder: Path, target: str, paths: Sequence[str]) -> Iterator[Bind]:
+    """Read-only binds over parts of a workspace that is worked on in place (decision 21)."""
+    for path in paths:
+        parts = path.strip("/").split("/")
+        if not all(parts) or ".." in parts or "." in parts:
+            raise WorkspaceError(f"protected path {path!r}: relative and plain, please")
+        steps = [folder.joinpath(*parts[: count + 1]) for count in range(len(parts))]
+        if any(step.is_symlink() for step in steps):
+            # Its target may lie anywhere on the host, and would be shown in the box.
+            raise WorkspaceError(f"{steps[-1]} is to be protected in place, but leads over a link")
+        if steps[-1].exists():
+            yield Bind(str(steps[-1]), posixpath.join(target, *parts))
 
 
 def beneath(path: str, folders: Sequence[str]) -> bool:

@@ -55,13 +55,20 @@ class UidClaim:
             return cls(uid, lock)
         raise StartError(f"all {COUNT} session uids are taken: see {folder}")
 
-    def release(self) -> None:
-        """Give the uid back, after its last process is gone; safe to repeat."""
+    def release(self, *, proven: bool = False) -> None:
+        """Give the uid back, after its last process is gone; safe to repeat.
+
+        ``proven``: its PID namespace has ended, so that nothing needs to be looked for.
+        """
         lock, self._lock = self._lock, None
         if lock is None:
             return
         try:
-            cleanse(self.uid, lock)
+            if proven:
+                remove_groups(str(self.uid))
+                os.ftruncate(lock, 0)
+            else:
+                cleanse(self.uid, lock)
         finally:
             os.close(lock)
 

@@ -21,8 +21,8 @@ def launcher_config(
     map_user: bool,
     groups: Sequence[str] = (),
     extra: Sequence[Bind] = (),
-) -> str:
-    """The launcher's one argument.
+) -> bytes:
+    """What the launcher reads.
 
     Args:
         layout: the root folder to build.
@@ -41,7 +41,7 @@ def launcher_config(
         "system": [plain(mount) for mount in layout.system],
         "writable": [plain(mount) for mount in (*layout.writable, *extra)],
     }
-    return marshal.dumps(config).hex()
+    return marshal.dumps(config)
 
 
 def plain(mount: Mount) -> tuple[Any, ...]:

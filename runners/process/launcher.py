@@ -1,10 +1,10 @@
 """Builds the process box's namespaces and root folder, then becomes its supervisor's interpreter.
 
-Run as a program of its own by the harness's interpreter (`python -I -S launcher.py CONFIG`), as
-root or, where user namespaces are allowed, as anybody. Standard library only, few imports: its
+Run as a program of its own by the harness's interpreter (`python -I -S launcher.py FD`), as root
+or, where user namespaces are allowed, as anybody. Standard library only, few imports: its
 start is a part of every session's start. What goes wrong is one line on standard error and exit 1.
 
-CONFIG is the marshalled dictionary of `config.py` in hexadecimal digits.
+FD is a descriptor from which the marshalled dictionary of `config.py` is read.
 """
 
 import _socket
@@ -266,7 +266,9 @@ def must(result: int, what: str) -> None:
 
 if __name__ == "__main__":
     try:
-        main(marshal.loads(bytes.fromhex(sys.argv[1])))  # noqa: S302 - our own harness wrote it
+        with open(int(sys.argv[1]), "rb") as source:
+            told = marshal.load(source)  # noqa: S302 - our own harness wrote it
+        main(told)
     except OSError as error:
         sys.stderr.write(f"stockade launcher: {error.strerror or error}\n")
     os._exit(1)

@@ -1,0 +1,203 @@
+"""ProcessRunner: opens sessions in boxes that need neither a daemon nor another program."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from policies import Isolation, Limits
+from runners.child import Child, start_child
+from runners.client import connect
+from runners.contract import Probe, Session, SessionSpec
+from runners.errors import StartError, UnavailableError
+from runners.hold import Hold, session_id
+from runners.layout import Layout
+from runners.memory_file import memory_file
+from runners.namespaces import KernelSettings, Refusal
+from runners.process import launcher
+from runners.process.config import launcher_config
+from runners.process.plain import Premises, refuse_fixed_paths, rules, sweep_premises
+from runners.process.way import Facts, Way, decide, landlock_abi
+from runners.setup import CONTAINER_COUNTERS, Setup
+from runners.supervisor import payload
+from runners.system import box_layout, host_python, program_environment
+from runners.uid import sweep_uids
+
+__all__ = ["ProcessRunner"]
+
+MAPPED_USER = (1000, 1000)  # a plain user's uid and gid as seen in the box
+WEAKER = {
+    Way.NAMESPACES: "",
+    Way.OWN_UID: (
+        "no namespaces, so programs see the host's process names and share its disk and network "
+        "names, with a uid of their own"
+    ),
+    Way.LANDLOCK: (
+        "no namespaces, so programs run as your own user: Landlock keeps them from other files, "
+        "not from changing modes and times of yours, and the disk has no limit"
+    ),
+}
+
+
+class ProcessRunner:
+    """The box for machines without bubblewrap and Docker.
+
+    Args:
+        namespaces: False leaves out what would make it as strong as bubblewrap.
+    """
+
+    name = "process"
+
+    def __init__(self, *, namespaces: bool = True) -> None:
+        self._namespaces = namespaces
+        self._facts: Facts | None = None
+
+    async def probe(self) -> Probe:
+        """Make namespaces, really, and see what else there is."""
+        try:
+            facts = await self._find_facts()
+        except (UnavailableError, StartError) as error:
+            reason, _, cure = str(error).partition(": ")
+            return Probe(self.name, False, Isolation.PROCESS, reason, cure)
+        way = decide(facts)
+        told = {
+            "landlock": f"ABI {facts.landlock}" if facts.landlock else "missing",
+            "user": "own uid" if facts.root else "your own user",
+        }
+        if isinstance(way, Refusal):
+            return Probe(self.name, False, Isolation.PROCESS, way.reason, way.cure, told)
+        told["way"] = way.value
+        if facts.words:
+            told["namespaces"] = facts.words
+        return Probe(self.name, True, way.isolation, WEAKER[way], "", told)
+
+    async def open(self, spec: SessionSpec) -> Session:
+        """A new box with a supervisor in it."""
+        if spec.runtime is not None:
+            raise UnavailableError(f"runtime {spec.runtime!r} needs the docker box")
+        way = decide(await self._find_facts())
+        if isinstance(way, Refusal):
+            raise UnavailableError(f"{way.reason}: {way.cure}")
+        if way is Way.NAMESPACES:
+            return await self._open_namespaces(spec)
+        return await self._open_plain(spec, way)
+
+    async def sweep(self) -> Sequence[str]:
+        """Cleanse the uids of dead sessions, and remove their folders."""
+        swept = await asyncio.to_thread(sweep_uids)
+        return [*swept, *await asyncio.to_thread(sweep_premises)]
+
+    async def _open_namespaces(self, spec: SessionSpec) -> Session:
+        name = session_id(spec.run)
+        hold = await asyncio.to_thread(Hold.take, spec, name)
+        try:
+            layout = box_layout(spec, hold.user or MAPPED_USER, dropped=hold.user is not None)
+            child = await launch(layout, payload().argv(layout.python), hold)
+        except BaseException:
+            await asyncio.to_thread(hold.release)
+            raise
+
+        async def release() -> None:
+            await asyncio.to_thread(hold.release, proven=True)
+
+        setup = Setup(
+            roots=dict(layout.roots),
+            limits=spec.limits,
+            env=program_environment(spec, layout.roots),
+            pid1=True,
+            alone=True,
+            nproc=True,
+            own_network=True,
+            counters=CONTAINER_COUNTERS if hold.group else {},
+            poll=hold.group is None,
+        )
+        isolation, image = Way.NAMESPACES.isolation, layout.image
+        return await connect(
+            child.channel, setup, id=name, isolation=isolation, image=image, on_close=release
+        )
+
+    async def _open_plain(self, spec: SessionSpec, way: Way) -> Session:
+        refuse_fixed_paths(spec)
+        name = session_id(spec.run)
+        python, prefix = host_python(closed=False)
+        hold = await asyncio.to_thread(Hold.take, spec, name)
+        try:
+            premises = await asyncio.to_thread(Premises.make, name, hold.user)
+        except BaseException:
+            await asyncio.to_thread(hold.release)
+            raise
+
+        async def release() -> None:
+            await asyncio.to_thread(hold.release)
+            await asyncio.to_thread(premises.remove)
+
+        try:
+            child = await start_child(payload().argv(python))
+            if hold.group is not None:
+                hold.group.enter(child.process.pid)  # it has no children before it is told more
+        except BaseException:
+            await release()
+            raise
+        uid, gid = hold.user or (None, None)
+        setup = Setup(
+            roots=dict(premises.roots),
+            limits=spec.limits,
+            env=(*program_environment(spec, premises.roots, premises.home), *premises.environment),
+            uid=uid,
+            gid=gid,
+            preload=prefix is not None or uid is not None,
+            alone=uid is not None,
+            nproc=uid is not None,
+            own_network=False,
+            landlock=rules(premises),
+            poll=hold.group is None,
+        )
+        return await connect(
+            child.channel,
+            setup,
+            id=name,
+            isolation=way.isolation,
+            image={"name": "host"},
+            on_close=release,
+        )
+
+    async def _find_facts(self) -> Facts:
+        if self._facts is None:
+            words = "left out" if not self._namespaces else await try_namespaces()
+            settings = KernelSettings.read()
+            self._facts = Facts(os.geteuid() == 0, words, landlock_abi(), settings)
+        return self._facts
+
+
+async def launch(layout: Layout, command: Sequence[str], hold: Hold) -> Child:
+    """Start the launcher, which becomes the command."""
+    config = launcher_config(
+        layout,
+        command,
+        user=hold.user or MAPPED_USER,
+        map_user=hold.user is None,
+        groups=hold.group.entries if hold.group else (),
+        extra=hold.group.binds if hold.group else (),
+    )
+    told = memory_file(config)
+    try:
+        python = getattr(sys, "_base_executable", sys.executable)
+        argv = [python, "-I", "-S", str(Path(launcher.__file__)), str(told)]
+        return await start_child(argv, pass_fds=[told])
+    finally:
+        os.close(told)
+
+
+async def try_namespaces() -> str:
+    """What the launcher says when it cannot do its work here; "" when it can."""
+    spec = SessionSpec(run="probe", limits=Limits(disk_mib=16))
+    hold = await asyncio.to_thread(Hold.take, spec, session_id("probe"))
+    try:
+        layout = box_layout(spec, hold.user or MAPPED_USER, dropped=hold.user is not None)
+        child = await launch(layout, ["/bin/sh", "-c", ":"], hold)
+        return await child.trial()
+    finally:
+        await asyncio.to_thread(hold.release)
