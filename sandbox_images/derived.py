@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sandbox_images.build import Builder, labels_of, tag_of
+from sandbox_images.builder import Builder, labels_of, tag_of
 from sandbox_images.compiled import compile_modules
 from sandbox_images.definition import Definition, key_of
 from sandbox_images.errors import ImageError, ImageNameError

@@ -85,6 +85,11 @@ class Engine:
         """Whether the engine has an image."""
         return reference is not None and self.inspect(reference) is not None
 
+    def labels(self, reference: str) -> dict[str, str]:
+        """Labels of an image; none if it is not there."""
+        config = (self.inspect(reference) or {}).get("Config") or {}
+        return dict(config.get("Labels") or {})
+
     def pull(self, reference: str) -> str | None:
         """The registry's digest of a base, pulled where it is missing; None if none answers."""
         from docker.errors import DockerException

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox_images.build import Builder, say
+from sandbox_images.builder import Builder, say
 from sandbox_images.cache import Cache, default_caches
 from sandbox_images.definition import BUILT_IN, Definition, check_name, load_definition
 from sandbox_images.derived import from_dockerfile, from_requirements

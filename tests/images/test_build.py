@@ -232,7 +232,7 @@ def test_a_tree_is_built_without_root_and_runs(tmp_path, monkeypatch):
     def closed(*_: object) -> Path:
         raise sandbox_images.NoTreeError("mmdebstrap needs root here")
 
-    monkeypatch.setattr("sandbox_images.build.bootstrap", closed)
+    monkeypatch.setattr("sandbox_images.builder.bootstrap", closed)
     monkeypatch.setenv("DOCKER_HOST", NETWORK_NONE)
     made = build("python", cache=Cache(tmp_path / "c"), progress=quiet)
     assert made.docker_id is None

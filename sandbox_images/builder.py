@@ -119,9 +119,11 @@ class Builder:
         versions = "\n".join(f"{name}={image.packages[name]}" for name in sorted(image.packages))
         listed = hashlib.sha256((versions or image.digest or "").encode()).hexdigest()[:24]
         base = f"stockade/base:{listed}"
-        if not self.engine.holds(base):
+        known = self.engine.labels(base)
+        if known.get("stockade.tree") != image.digest:
             self.progress(f"importing the tree as {base}")
-            self.engine.import_tree(tree, base, {"stockade.base": listed})
+            labels = {"stockade.base": listed, "stockade.tree": image.digest or ""}
+            self.engine.import_tree(tree, base, labels)
         tag = tag_of(definition.name, definition.key)
         docker_id = self.engine.build(
             files_of(definition),
