@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Assistant",
     "Message",
+    "Reasoning",
     "System",
     "ToolCall",
     "ToolMessage",
@@ -48,11 +49,29 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What a provider wants back unchanged with the next request; never shown as text.
+
+    Attributes:
+        text: the reasoning, where the provider shows it.
+        signature: the provider's own proof of it.
+        provider: whose it is; an adapter returns only its own.
+        data: an opaque form in place of the text.
+    """
+
+    text: str
+    signature: str = ""
+    provider: str = ""
+    data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Assistant:
     """What the model answered."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
+    reasoning: tuple[Reasoning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from harness.errors import MalformedReplyError
-from harness.message import Message, ToolCall
+from harness.message import Message, Reasoning, ToolCall
 from harness.signal import Signal
 
-__all__ = ["Model", "ModelRequest", "Reply", "ToolDefinition", "Usage", "accept_reply"]
+__all__ = [
+    "Attempt",
+    "Model",
+    "ModelRequest",
+    "Reply",
+    "ToolDefinition",
+    "Usage",
+    "accept_reply",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,18 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at a provider; a request may take several."""
+
+    number: int
+    model: str
+    ok: bool
+    error: str = ""
+    status: int | None = None
+    wait_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One request.
 
@@ -51,11 +71,15 @@ class ModelRequest:
         messages: a read-only view of the conversation.
         tools: what the model may name; empty means that the request has no tools field at all.
         signal: cancelled when the answer is no longer wanted.
+        on_chunk: receives pieces of a streamed answer (harness.models), where an adapter has them.
+        on_attempt: is told of every try.
     """
 
     messages: Sequence[Message]
     tools: tuple[ToolDefinition, ...]
     signal: Signal
+    on_chunk: Callable[[Any], None] | None = None
+    on_attempt: Callable[[Attempt], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +92,8 @@ class Reply:
         usage: as reported, or None.
         repairs: what an adapter mended of the wire form, one sentence each, for the log.
         model: the name of the model that answered, where the provider says it.
+        reasoning: what the provider wants back with the next request.
+        cut: the provider's length limit ended the answer; its calls were dropped as unsafe.
     """
 
     text: str
@@ -75,6 +101,8 @@ class Reply:
     usage: Usage | None = None
     repairs: tuple[str, ...] = ()
     model: str = ""
+    reasoning: tuple[Reasoning, ...] = ()
+    cut: bool = False
 
 
 class Model(Protocol):
@@ -114,17 +142,21 @@ def accept_reply(reply: object) -> Reply:
 def _accept_call(index: int, call: object, seen: set[str]) -> None:
     if not isinstance(call, ToolCall):
         raise MalformedReplyError(f"tool call {index} is {_kind(call)}")
-    if not isinstance(call.id, str) or not call.id:
+    if not _is_name(call.id):
         raise MalformedReplyError(f"tool call {index} has no id")
     if call.id in seen:
         raise MalformedReplyError(f"tool call {index} repeats the id {call.id!r}")
-    if not isinstance(call.name, str) or not call.name:
+    if not _is_name(call.name):
         raise MalformedReplyError(f"tool call {index} names no tool")
     if not isinstance(call.arguments, str):
         raise MalformedReplyError(
             f"the arguments of tool call {index} are {_kind(call.arguments)}, not JSON text"
         )
     seen.add(call.id)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 def _kind(value: object) -> str:

@@ -79,13 +79,10 @@ class Signal:
         """A signal that is cancelled with the first of its parents."""
         fused = Signal()
         for parent in parents:
-            if parent._reason is not None:
-                fused.cancel(parent._reason)
+            if parent.cancelled:
+                fused.cancel(parent.reason or "aborted")
                 return fused
-        detach: list[Callable[[], None]] = []
-        for parent in parents:
-            detach.append(parent.subscribe(_Follow(fused, parent)))
-        fused._detach = detach
+        fused._detach = [parent.subscribe(_Follow(fused, parent)) for parent in parents]
         return fused
 
     def release(self) -> None:

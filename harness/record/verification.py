@@ -51,9 +51,7 @@ class Verification:
     torn: bool = False
 
 
-def verify(
-    path: str | Path, head: str | None = None, key: bytes | None = None
-) -> Verification:
+def verify(path: str | Path, head: str | None = None, key: bytes | None = None) -> Verification:
     """Check a log; ``head`` or ``key`` anchor it, without them an edit that re-chains is unseen."""
     target = Path(path)
     found = scan(target)
@@ -87,9 +85,7 @@ def _scan(stream: BinaryIO) -> Verification:
         if problem is not None:
             torn = not line.endswith(b"\n")
             sentence = f"record {state.count}: {problem}"
-            return replace(
-                state.found(), code=1, problem=sentence, record=state.count, torn=torn
-            )
+            return replace(state.found(), code=1, problem=sentence, record=state.count, torn=torn)
     if not state.count:
         return Verification(1, "the log is empty")
     return state.found()
@@ -130,7 +126,7 @@ class _Chain:
             self.size += len(line)
         return problem
 
-    def _content(self, record: Any, body: bytes) -> str | None:
+    def _content(self, record: object, body: bytes) -> str | None:
         if not isinstance(record, dict):
             return "it is no object"
         record.pop("hash", None)
@@ -166,7 +162,9 @@ def _with_head(found: Verification, head: str) -> Verification:
     if hmac.compare_digest(found.head, head.strip().lower()):
         return replace(found, anchored="head")
     return replace(
-        found, code=1, problem=f"the head is {found.head}: the log was cut, or edited and chained anew"
+        found,
+        code=1,
+        problem=f"the head is {found.head}: the log was cut, or edited and chained anew",
     )
 
 
@@ -180,4 +178,3 @@ def _with_key(found: Verification, path: Path, key: bytes) -> Verification:
     return replace(
         found, code=1, problem="the seal does not fit: another key, or the log was changed"
     )
-

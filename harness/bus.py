@@ -1,0 +1,84 @@
+"""One channel for everything that happens: the log first, then whoever listens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from harness.event import Event, Payload
+from harness.record import EventLog
+
+__all__ = ["Events", "Subscriber", "current_call", "current_step"]
+
+Subscriber = Callable[[Event], None]
+
+current_step: ContextVar[int] = ContextVar("current_step", default=0)
+"""The step that the running code belongs to."""
+
+current_call: ContextVar[str | None] = ContextVar("current_call", default=None)
+"""The call that the running code belongs to."""
+
+
+class Events:
+    """Where the parts of a run say what they do.
+
+    Promises:
+     1. The log has a record before any subscriber hears of it; a log that cannot be written
+        raises LogError, and the run stops.
+     2. Subscribers hear events in order; one that raises harms nobody, and is counted.
+    """
+
+    def __init__(self, *, run: str = "run", log: EventLog | None = None) -> None:
+        self.run = run
+        self.log = log
+        self.failures = 0
+        self._subscribers: list[Subscriber] = []
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call ``subscriber`` with every event from now on; returns what ends that."""
+        self._subscribers.append(subscriber)
+
+        def dispose() -> None:
+            if subscriber in self._subscribers:
+                self._subscribers.remove(subscriber)
+
+        return dispose
+
+    def emit(self, payload: Payload, *, step: int | None = None, call: str | None = None) -> None:
+        """Record and tell; ids that are not given come from the running context."""
+        if step is None:
+            step = current_step.get()
+        if call is None:
+            call = current_call.get()
+        if self.log is not None:
+            self.log.write(payload.type, record_fields(payload, step, call))
+        if self._subscribers:
+            event = Event(payload, self.run, step, call, time.monotonic())
+            for subscriber in tuple(self._subscribers):
+                self._tell(subscriber, event)
+
+    def _tell(self, subscriber: Subscriber, event: Event) -> None:
+        try:
+            subscriber(event)
+        except Exception:  # an observer must not change what it observes
+            self.failures += 1
+
+
+def record_fields(payload: Payload, step: int, call: str | None) -> dict[str, Any]:
+    """What the log writes of a payload: absent values stay absent, ``facts`` are spread."""
+    fields: dict[str, Any] = {}
+    if step:
+        fields["step"] = step
+    if call is not None:
+        fields["call"] = call
+    for name in payload.__slots__:
+        value = getattr(payload, name)
+        if value is None:
+            continue
+        if name == "facts":
+            fields.update(value)
+        else:
+            fields[name] = value
+    return fields

@@ -1,0 +1,238 @@
+"""The agent loop: ask the model, append its answer, run its calls, append their results.
+
+It ends with an answer, when the model calls nothing or a tool ends the run; or with the first
+limit that is reached; or when somebody cancels. Whatever happens, every call in the transcript
+has its result behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from harness.budget import Spent
+from harness.bus import current_call, current_step
+from harness.context import Transcript, Trimmer
+from harness.errors import ModelError
+from harness.event import ModelAttempted, ModelReplied, ModelRequested, StepEnd, StepStart
+from harness.message import Assistant, Message, System, ToolMessage, User
+from harness.model import Attempt, Model, ModelRequest, Reply, ToolDefinition, accept_reply
+from harness.pipeline import Batch, Pipeline
+from harness.signal import Signal
+from harness.supervise import supervise
+
+__all__ = ["Loop", "LoopResult", "run_loop"]
+
+_CUT = "Your answer was cut off by the provider's length limit; no call of it was run. Go on."
+
+
+@dataclass(frozen=True, slots=True)
+class LoopResult:
+    """What came of a run.
+
+    Attributes:
+        status: completed, step_limit, tool_limit, time_limit, token_limit or aborted.
+        messages: the whole conversation, always a valid one.
+        steps: model answers that were accepted.
+        answer: the final text; there when, and only when, the run completed.
+        spent: what it cost.
+        denials: calls that were refused.
+        unanswered: questions that nobody answered.
+    """
+
+    status: str
+    messages: Sequence[Message]
+    steps: int
+    answer: str | None
+    spent: Spent
+    denials: int = 0
+    unanswered: int = 0
+
+
+async def run_loop(
+    model: Model,
+    pipeline: Pipeline,
+    transcript: Transcript,
+    *,
+    signal: Signal | None = None,
+    trimmer: Trimmer | None = None,
+) -> LoopResult:
+    """Run until an answer or a limit.
+
+    Raises:
+        ModelError: the model failed, or its answer cannot be used; carries the transcript.
+        RunnerError: the box failed; the transcript is whole.
+        LogError: the log cannot be written; nothing goes on unlogged.
+    """
+    return await Loop(model, pipeline, transcript, signal or Signal(), trimmer).run()
+
+
+class Loop:
+    """One run of the loop."""
+
+    def __init__(
+        self,
+        model: Model,
+        pipeline: Pipeline,
+        transcript: Transcript,
+        signal: Signal,
+        trimmer: Trimmer | None = None,
+    ) -> None:
+        self._model = model
+        self._pipeline = pipeline
+        self._transcript = transcript
+        self._trimmer = trimmer or Trimmer()
+        self._signal = signal.child()
+        self._events = pipeline.events
+        self._ledger = pipeline.ledger
+        self._told = 0
+        self._tools: tuple[ToolDefinition, ...] | None = None
+        self._denials = 0
+        self._unanswered = 0
+
+    async def run(self) -> LoopResult:
+        """Step until something ends the run."""
+        left = self._ledger.start()
+        alarm = asyncio.get_running_loop().call_later(left, self._signal.cancel, "time_limit")
+        try:
+            status, answer = self._stop(), None
+            while status is None:
+                status, answer = await self._step(self._ledger.steps + 1)
+        finally:
+            alarm.cancel()
+            self._signal.release()
+        spent = self._ledger.spent
+        messages = self._transcript.view()
+        return LoopResult(
+            status, messages, spent.steps, answer, spent, self._denials, self._unanswered
+        )
+
+    def _stop(self) -> str | None:
+        """The status with which the run must end here, or None."""
+        if self._signal.cancelled:
+            return "time_limit" if self._signal.reason == "time_limit" else "aborted"
+        if self._ledger.exceeded is not None:
+            return self._ledger.exceeded
+        return "step_limit" if self._ledger.steps >= self._ledger.budget.steps else None
+
+    async def _step(self, number: int) -> tuple[str | None, str | None]:
+        """One answer and its calls; the status that ends the run, if one does, and the answer."""
+        current_step.set(number)
+        current_call.set(None)
+        started = time.perf_counter()
+        self._events.emit(StepStart())
+        status, answer, calls = "model_error", None, 0
+        try:
+            reply = await self._ask()
+            if reply is None:
+                status = self._stop() or "aborted"
+                return status, None
+            status, calls = "infrastructure", len(reply.calls)
+            ends, answer = await self._act(reply, number)
+            status = ends or self._stop() or ""
+            return status or None, answer
+        finally:
+            seconds = round(time.perf_counter() - started, 6)
+            self._events.emit(StepEnd(calls, seconds, status or None))
+
+    async def _ask(self) -> Reply | None:
+        """The model's answer, accepted and appended; None when nobody wants it any more."""
+        request = await self._request()
+        started = time.perf_counter()
+        watched = await supervise(self._model.generate(request), signal=self._signal)
+        if self._signal.cancelled:
+            return None
+        try:
+            reply = accept_reply(watched.task.result())
+        except ModelError as error:
+            error.transcript = self._transcript.view()
+            raise
+        self._ledger.steps += 1
+        self._ledger.report(reply.usage)
+        self._events.emit(_replied(reply, time.perf_counter() - started))
+        calls = tuple(reply.calls)
+        self._transcript.append(Assistant(reply.text, calls, tuple(reply.reasoning)))
+        self._told = len(self._transcript)
+        return reply
+
+    async def _request(self) -> ModelRequest:
+        view = await self._trimmer.view(self._transcript)
+        tools = self._pipeline.registry.definitions()
+        changed = None if tools == self._tools else tuple(map(asdict, tools))
+        self._tools = tools
+        self._events.emit(
+            ModelRequested(
+                messages=len(view),
+                digest=self._transcript.digest,
+                added=tuple(_added(m) for m in self._transcript.view(self._told)),
+                omitted=self._trimmer.omitted or None,
+                tools=changed,
+            )
+        )
+        return ModelRequest(view, tools, self._signal, None, self._attempted)
+
+    def _attempted(self, attempt: Attempt) -> None:
+        self._events.emit(
+            ModelAttempted(
+                attempt.number,
+                attempt.model,
+                attempt.ok,
+                attempt.error or None,
+                attempt.status,
+                attempt.wait_seconds or None,
+            )
+        )
+
+    async def _act(self, reply: Reply, step: int) -> tuple[str | None, str | None]:
+        """Run the calls of an answer and append their results; how the run ends, if it does."""
+        if not reply.calls:
+            if not reply.cut:
+                return "completed", reply.text
+            self._transcript.append(User(_CUT, origin="context"))
+            return None, None
+        batch = await self._pipeline.run(reply.calls, step=step, signal=self._signal)
+        self._append(batch)
+        if batch.broken is not None:
+            raise batch.broken
+        if not self._signal.cancelled:
+            for result in batch.results:
+                if result.ends_run:
+                    return "completed", result.content
+        return None, None
+
+    def _append(self, batch: Batch) -> None:
+        self._denials += batch.denials
+        self._unanswered += batch.unanswered
+        for result in batch.results:
+            message = ToolMessage(result.call_id, result.tool, result.content, not result.ok)
+            self._transcript.append(message)
+        self._told = len(self._transcript)
+        for result in batch.results:
+            for note in result.contexts:
+                self._transcript.append(User(note, origin="context"))
+
+
+def _added(message: Message) -> dict[str, Any]:
+    """A message that no other record has, as the log keeps it."""
+    if isinstance(message, System | User):
+        origin = "system" if isinstance(message, System) else message.origin
+        return {"role": origin, "text": message.text}
+    return {"role": type(message).__name__.lower(), **asdict(message)}
+
+
+def _replied(reply: Reply, seconds: float) -> ModelReplied:
+    return ModelReplied(
+        text=reply.text,
+        calls=tuple(
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls
+        ),
+        duration_seconds=round(seconds, 6),
+        usage=None if reply.usage is None else reply.usage.reported() or None,
+        model=reply.model or None,
+        repairs=reply.repairs or None,
+        reasoning=tuple(map(asdict, reply.reasoning)) or None,
+        cut=reply.cut or None,
+    )

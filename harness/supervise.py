@@ -1,0 +1,125 @@
+"""Waiting for work that may hang, may be unwanted, or may not want to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.signal import Signal
+
+__all__ = ["Watched", "in_thread", "supervise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How waiting ended.
+
+    Attributes:
+        ending: the work ended by itself, at its time limit, or because of the signal.
+        task: the work; ``task.done()`` is False when it did not stop within the grace time, and
+            is then left alone.
+    """
+
+    ending: Literal["done", "timeout", "signal"]
+    task: asyncio.Task[Any]
+
+
+async def supervise(
+    work: Coroutine[Any, Any, Any],
+    *,
+    signal: Signal,
+    seconds: float | None = None,
+    grace_seconds: float = 2.0,
+    on_timeout: Callable[[], None] | None = None,
+) -> Watched:
+    """Await a coroutine, at most for a time, at most until a signal.
+
+    On the signal it has the grace time to end by itself, then it is cancelled; at the time limit
+    it is cancelled at once. Whoever ignores that for another grace time is left behind: nothing
+    can stop it, and the caller is not held up. Cancelling the awaiting task cancels the work.
+    """
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work)
+    wake: asyncio.Future[str] = loop.create_future()
+
+    def on(why: str) -> None:
+        if not wake.done():
+            wake.set_result(why)
+
+    task.add_done_callback(lambda _: on("done"))
+    remove = signal.subscribe(lambda: on("signal"))
+    timer = None if seconds is None else loop.call_later(seconds, on, "timeout")
+    try:
+        why = await wake
+    except asyncio.CancelledError:
+        await _stop(task, grace_seconds)
+        raise
+    finally:
+        remove()
+        if timer is not None:
+            timer.cancel()
+    if why == "done":
+        return Watched("done", task)
+    if why == "timeout":
+        if on_timeout is not None:
+            on_timeout()
+        await _stop(task, grace_seconds)
+        return Watched("timeout", task)
+    if not task.done():
+        await asyncio.wait({task}, timeout=grace_seconds)
+    await _stop(task, grace_seconds)
+    return Watched("signal", task)
+
+
+async def _stop(task: asyncio.Task[Any], grace_seconds: float) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=grace_seconds)
+    if task.done():
+        _look_at(task)
+    else:
+        task.add_done_callback(_look_at)
+
+
+def _look_at(task: asyncio.Task[Any]) -> None:
+    """Retrieve the exception, so that the event loop does not report it as lost."""
+    if not task.cancelled():
+        task.exception()
+
+
+async def in_thread(function: Callable[[], Any]) -> Any:  # noqa: ANN401
+    """Run a plain function in a thread of its own.
+
+    A thread cannot be stopped: a function that hangs is left behind. It is a daemon, because the
+    event loop's own pool would keep the program from ending.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+        if done.done():
+            return
+        if error is None:
+            done.set_result(value)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        value = None
+        error: BaseException | None = None
+        try:
+            value = function()
+        except StopIteration as stop:  # a future cannot carry it
+            error = RuntimeError(f"StopIteration: {stop}")
+        except BaseException as raised:  # carried to the awaiting task
+            error = raised
+        try:
+            loop.call_soon_threadsafe(settle, value, error)
+        except RuntimeError:
+            return  # the loop is gone, nobody waits
+
+    threading.Thread(target=run, name="tool", daemon=True).start()
+    return await done
