@@ -95,6 +95,15 @@ class Writer:
         finally:
             os.close(descriptor)
 
+    def content_of(self, path: bytes, mode: int, data: bytes) -> None:
+        """Add a file with this content."""
+        self.left -= len(data)
+        head = tar.header(path, tar.FILE, mode & 0o777, len(data))
+        self.content = self.position + len(head)
+        self.put(head + data + bytes(-len(data) % tar.BLOCK))
+        if self.note:
+            self.note(path, "file", mode & 0o777, len(data), tar.sha256(data).digest())
+
     def small(self, descriptor: int, found: "os.stat_result", path: bytes) -> None:
         """Add a file that is read before its header is written, so that its size is true."""
         data = os.read(descriptor, found.st_size) if found.st_size else b""

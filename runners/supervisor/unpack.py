@@ -32,15 +32,17 @@ def unpack(
     note: "Note | None" = None,
     *,
     overlay: bool = True,
+    wanted: "Callable[[bytes], bool] | None" = None,
 ) -> "tuple[int, int]":
     """Unpack an archive below a root: how many entries, and how many bytes of content.
 
     ``overlay`` replaces files and links that are there already; a folder stays one. Without it
     they are refused. ``note`` is told of every entry, REFUSED ones too; without it those are
-    refused.
+    refused. What is not ``wanted`` is checked and noted, not created.
     """
     source = Source(read)
     reader = Reader(root, source, max_bytes, max_entries, note, overlay=overlay)
+    reader.wanted = wanted
     try:
         while reader.entry():
             pass
@@ -110,6 +112,7 @@ class Reader:
         self.max_entries = max_entries
         self.note = note
         self.overlay = overlay
+        self.wanted = None  # type: Callable[[bytes], bool] | None
         self.entries = 0
         self.linked = False
         self.seen = {}  # type: dict[bytes, bytes]
@@ -218,20 +221,27 @@ class Reader:
         os.mkdir(name, 0o755, dir_fd=folder)
         return os.open(name, FOLDER, dir_fd=folder)
 
+    def creates(self, path: bytes) -> bool:
+        """Whether an entry is to be created, not only checked."""
+        return self.wanted is None or self.wanted(path)
+
     def folder(self, path: bytes, mode: int) -> None:
         """Create a folder that stays writable for its owner."""
-        parent, name = self.parent(path)
-        descriptor = self.make(parent, name)
-        self.open.append((path, descriptor))
-        os.fchmod(descriptor, mode | 0o700)
+        if self.creates(path):
+            parent, name = self.parent(path)
+            descriptor = self.make(parent, name)
+            self.open.append((path, descriptor))
+            os.fchmod(descriptor, mode | 0o700)
         if self.note:
             self.note(path, "dir", mode, 0, b"")
 
     def file(self, path: bytes, mode: int, size: int, mtime: int) -> None:
         """Create a file and its content."""
-        parent, name = self.parent(path)
         state = tar.sha256() if self.note else None
-        descriptor = self.create(parent, name)
+        descriptor = -1
+        if self.creates(path):
+            parent, name = self.parent(path)
+            descriptor = self.create(parent, name)
         try:
             left = size
             while left:
@@ -239,12 +249,14 @@ class Reader:
                 left -= len(data)
                 if state is not None:
                     state.update(data)
-                while data:
+                while data and descriptor >= 0:
                     data = data[os.write(descriptor, data) :]
-            os.fchmod(descriptor, mode)
-            os.utime(descriptor, (mtime, mtime))
+            if descriptor >= 0:
+                os.fchmod(descriptor, mode | 0o400)
+                os.utime(descriptor, (mtime, mtime))
         finally:
-            os.close(descriptor)
+            if descriptor >= 0:
+                os.close(descriptor)
         self.source.take(-size % tar.BLOCK)
         if self.note and state is not None:
             self.note(path, "file", mode, size, state.digest())
@@ -264,6 +276,13 @@ class Reader:
         self.linked = True
         if tar.leads_out(path, target):
             raise tar.damaged("a symbolic link leads out: %s" % tar.shown(path))
+        if self.creates(path):
+            self.make_link(path, target)
+        if self.note:
+            self.note(path, "link", 0o777, 0, target)
+
+    def make_link(self, path: bytes, target: bytes) -> None:
+        """Create a symbolic link; in an overlay in place of an old file or link."""
         parent, name = self.parent(path)
         try:
             os.symlink(target, name, dir_fd=parent)
@@ -272,5 +291,3 @@ class Reader:
                 raise
             os.unlink(name, dir_fd=parent)
             os.symlink(target, name, dir_fd=parent)
-        if self.note:
-            self.note(path, "link", 0o777, 0, target)

@@ -20,6 +20,8 @@ class Glob:
         parts = [part for part in pattern.split(b"/") if part not in (b"", b".")]
         if b".." in parts or pattern.startswith(b"/"):
             raise Refusal("path-escape", b"", "a pattern stays below its folder")
+        if parts and parts[-1] == b"**":  # what is below, not the folder itself
+            parts.append(b"*")
         self.parts = parts
         self.tests = [None if part == b"**" else matcher(part) for part in parts]
         self.start = self.close(0)
@@ -49,6 +51,23 @@ class Glob:
                 following.append(position + 1)
         return self.close(*following)
 
+    def matches(self, path: bytes) -> bool:
+        """Whether a relative path matches as a whole."""
+        return self.accepts(self.walked(path))
+
+    def may_match_below(self, folder: bytes) -> bool:
+        """Whether a path below a folder could match."""
+        return any(position < len(self.parts) for position in self.walked(folder))
+
+    def walked(self, path: bytes) -> "States":
+        """Where the pattern stands after a relative path."""
+        states = self.start
+        for name in path.split(b"/"):
+            if not states:
+                break
+            states = self.step(states, name)
+        return states
+
     def accepts(self, states: "States") -> bool:
         """Whether the whole pattern is used up."""
         return len(self.parts) in states
@@ -57,7 +76,7 @@ class Glob:
 def matcher(part: bytes) -> "Callable[[str], bool]":
     """Whether a name matches one part of a glob, in time of at most name times pattern."""
     text = os.fsdecode(part)
-    if not any(sign in text for sign in "*?["):
+    if not any(sign in text for sign in "*?[\\"):
         return text.__eq__
     tokens = tokens_of(text)
     return lambda name: wild(tokens, name)
@@ -73,6 +92,9 @@ def tokens_of(text: str) -> "list[tuple[str, str]]":
         if sign == "*":
             if not tokens or tokens[-1][0] != "*":
                 tokens.append(("*", ""))
+        elif sign == "\\" and at < len(text):
+            tokens.append(("=", text[at]))
+            at += 1
         elif sign == "?":
             tokens.append(("?", ""))
         elif sign == "[":

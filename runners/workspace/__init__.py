@@ -1,0 +1,44 @@
+"""The operator's folder: what travels into a box, and what comes back as a patch."""
+
+from runners.workspace.apply import Applied, Conflict, apply_changes
+from runners.workspace.archive import read_archive, write_archive
+from runners.workspace.changes import Change, changes
+from runners.workspace.copying import CopiedIn, CopiedOut, copy_in, copy_out, restore
+from runners.workspace.digest import digest
+from runners.workspace.leave import Rules
+from runners.workspace.name import shown
+from runners.workspace.patch import Patch, make_patch
+from runners.workspace.protect import PROTECTED, Flag, Protected, flags
+from runners.workspace.scan import scan
+from runners.workspace.startup import Startup, startup_files
+from runners.workspace.tree import Item, LeftOut, Tree
+
+__all__ = [
+    "PROTECTED",
+    "Applied",
+    "Change",
+    "Conflict",
+    "CopiedIn",
+    "CopiedOut",
+    "Flag",
+    "Item",
+    "LeftOut",
+    "Patch",
+    "Protected",
+    "Rules",
+    "Startup",
+    "Tree",
+    "apply_changes",
+    "changes",
+    "copy_in",
+    "copy_out",
+    "digest",
+    "flags",
+    "make_patch",
+    "read_archive",
+    "restore",
+    "scan",
+    "shown",
+    "startup_files",
+    "write_archive",
+]

@@ -1,0 +1,142 @@
+"""The archive of a workspace: written from the operator's folder, read strictly from a box."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from runners.errors import ProtocolError, WorkspaceError
+from runners.supervisor.fault import Refusal
+from runners.supervisor.pack import Writer
+from runners.supervisor.unpack import unpack
+from runners.supervisor.walk import Walk
+from runners.workspace.name import shown, to_bytes, to_text
+from runners.workspace.scan import MAX_FILES, open_source
+from runners.workspace.tree import Item, Kind, LeftOut, Tree
+
+__all__ = ["content_of", "read_archive", "write_archive"]
+
+NO_LIMIT = 1 << 62
+
+
+def write_archive(source: Path, tree: Tree, archive: Path) -> Tree:
+    """Write what `scan` found, and tell it again with the digests of what was really written."""
+    items: dict[str, Item] = {}
+    left_out = list(tree.left_out)
+
+    def note(name: bytes, kind: str, mode: int, size: int, extra: bytes) -> None:
+        path = to_text(name)
+        if kind == "refused":
+            left_out.append(LeftOut(path, extra.decode("utf-8", "replace")))
+        else:
+            items[path] = item_of(kind, mode, size, extra, writer.content)
+
+    with open(os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        writer = Writer(file.write, NO_LIMIT, note)
+        try:
+            write_items(source, tree, writer)
+        except Refusal as refused:
+            where = shown(to_text(refused.path)) if refused.path else shown(str(source))
+            raise WorkspaceError(
+                f"the workspace cannot be read: {refused.message} ({where})"
+            ) from None
+    return dataclasses.replace(tree, items=items, left_out=tuple(left_out))
+
+
+def write_items(source: Path, tree: Tree, writer: Writer) -> None:
+    """Write the items of a tree: folders and files as they come, links last."""
+    root = open_source(source)
+    try:
+        walk = Walk(root, NO_LIMIT)
+        for found in walk:
+            item = tree.items.get(to_text(found.path))
+            if item is None:
+                # Folders that stay behind are not looked into again.
+                walk.skip()
+            elif item.kind == "dir":
+                writer.folder(found.path, item.mode)
+            elif item.content is not None:
+                writer.content_of(found.path, item.mode, item.content)
+            elif item.kind == "file":
+                writer.file(found.folder, found.name, found.path)
+    finally:
+        os.close(root)
+    for path, item in tree.items.items():
+        if item.kind == "link":
+            writer.link(to_bytes(path), to_bytes(item.target))
+    writer.finish()
+
+
+def item_of(kind: str, mode: int, size: int, extra: bytes, offset: int = -1) -> Item:
+    """An item as the packer or unpacker noted it."""
+    if kind == "file":
+        return Item("file", mode, size, extra.hex(), offset=offset)
+    return Item(cast(Kind, kind), mode, target=to_text(extra) if kind == "link" else "")
+
+
+def content_of(archive: Path, item: Item) -> Iterator[bytes]:
+    """The content of a file that an archive of ours holds, in pieces."""
+    with archive.open("rb") as file:
+        file.seek(item.offset)
+        left = item.size
+        while left:
+            data = file.read(min(left, 1 << 18))
+            if not data:
+                raise WorkspaceError(f"the archive {archive} was cut")
+            left -= len(data)
+            yield data
+
+
+def read_archive(
+    archive: Path,
+    dest: Path,
+    *,
+    limit_bytes: int,
+    max_files: int = MAX_FILES,
+    wanted: Callable[[str], bool] | None = None,
+) -> Tree:
+    """Unpack what came out of a box into a new folder, and tell all that it holds.
+
+    ``wanted`` says which paths are created; the others are read, checked and told all the same.
+    An archive that breaks a rule is a ProtocolError: no supervisor of ours writes one.
+    """
+    items: dict[str, Item] = {}
+    refused: list[LeftOut] = []
+
+    def note(name: bytes, kind: str, mode: int, size: int, extra: bytes) -> None:
+        path = to_text(name)
+        if kind == "refused":
+            refused.append(LeftOut(path, shown(extra.decode("utf-8", "replace"))))
+        else:
+            items[path] = item_of(kind, mode, size, extra)
+
+    dest.mkdir(mode=0o700)
+    with folder(dest) as root, archive.open("rb") as file:
+        try:
+            unpack(
+                root,
+                file.read,
+                limit_bytes,
+                max_files,
+                note,
+                overlay=False,
+                wanted=None if wanted is None else lambda name: wanted(to_text(name)),
+            )
+        except Refusal as error:
+            raise ProtocolError(f"what came out of the box is refused: {error.message}") from None
+    complete = all(item.path != "." for item in refused)
+    return Tree(items, tuple(refused), complete)
+
+
+@contextmanager
+def folder(path: Path) -> Iterator[int]:
+    """An open folder."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
