@@ -64,9 +64,7 @@ class PipeChannel:
         said, words = os.pipe()
         with theirs:
             try:
-                process = subprocess.Popen(
-                    argv, stdin=theirs, stdout=theirs, stderr=words, env={}, start_new_session=True
-                )
+                process = _child(argv, theirs.fileno(), words)
             finally:
                 os.close(words)
         return await cls.open(ours, said, process)
@@ -103,6 +101,12 @@ class PipeChannel:
         return self._words.kept.decode("utf-8", "replace").strip()
 
 
+def _child(argv: Sequence[str], stream: int, words: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv, stdin=stream, stdout=stream, stderr=words, env={}, start_new_session=True
+    )
+
+
 class _Stream(asyncio.Protocol):
     """Bytes both ways, with limits both ways."""
 
@@ -130,7 +134,7 @@ class _Stream(asyncio.Protocol):
         self._wake()
         return True
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._ended = True
         self._wake()
         self.resume_writing()

@@ -18,9 +18,9 @@ LIMITS = frozenset(field.name for field in dataclasses.fields(Limits))
 EVIDENCE = ("counter", "signal", "poller")
 TEXT_MAX = 4096
 CODES = (
-    "not-found not-a-file not-a-folder exists path-escape too-large busy denied "
-    "no-space loop name changed link other"
-).split()
+    "not-found", "not-a-file", "not-a-folder", "exists", "path-escape", "too-large", "busy",
+    "denied", "no-space", "loop", "name", "changed", "link", "other",
+)  # fmt: skip
 
 
 def outcome_of(done: Head, stages: int, kept: tuple[Keeper, Keeper]) -> Outcome:
@@ -73,7 +73,9 @@ def value_of(done: Head, **kinds: type) -> dict[str, Any]:
         raise ProtocolError("an operation ended without an answer")
     for key, kind in kinds.items():
         found = value.get(key)
-        if type(found) is not kind or (kind is int and not 0 <= found < NUMBER_MAX):
+        if type(found) is not kind or found is None:
+            raise ProtocolError(f"an operation answered without {key}")
+        if isinstance(found, int) and not 0 <= found < NUMBER_MAX:
             raise ProtocolError(f"an operation answered without {key}")
     return value
 
@@ -105,8 +107,10 @@ def _totals(done: Head) -> list[int]:
 
 def _amount(done: Head, key: str) -> float:
     value = done.get(key)
-    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ProtocolError(f"a call has no {key}")
+    if not math.isfinite(value) or not 0 <= value < NUMBER_MAX:
+        raise ProtocolError(f"a call has a {key} out of range")
     return value
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from policies import FromFile, FromText, Limits, NullDevice, Pipeline, Stage, ToFile, ToStdout
@@ -52,7 +52,7 @@ def _stage(stage: Stage, program: str | None, *, first: bool) -> dict[str, Any]:
     }
 
 
-def _pairs(pairs: Any) -> list[tuple[bytes, bytes]]:
+def _pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     return [(encode(name), encode(text)) for name, text in pairs]
 
 

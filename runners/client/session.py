@@ -141,7 +141,7 @@ class SupervisedSession:
         """Judge path operands on their real paths, below the workspace."""
         if not checks:
             return ()
-        asked = [(check.path, check.kind, check.writable) for check in checks]
+        asked = [(check.path, check.kind, check.writable, check.root) for check in checks]
         done, data = await self._look("check", {"checks": asked, "cwd": cwd})
         fault = fault_of(done, cwd)
         if fault is not None:

@@ -71,9 +71,9 @@ def parse_head(data: bytes) -> Head:
         raise ProtocolError(f"no frame is called {head.get('t')!r:.40}")
     for key, kind in wanted.items():
         value = head.get(key)
-        if type(value) is not kind:
+        if type(value) is not kind or value is None:
             raise ProtocolError(f"a frame {head['t']} has no {key} of type {kind.__name__}")
-        if kind is int and not 0 <= value < NUMBER_MAX:
+        if isinstance(value, int) and not 0 <= value < NUMBER_MAX:
             raise ProtocolError(f"a frame {head['t']} has a {key} out of range")
     return head
 

@@ -5,6 +5,10 @@ import os
 
 from runners.supervisor import path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
 __all__ = ["Box", "Root"]
 
 
@@ -21,12 +25,12 @@ class Root:
 class Box:
     """The settings; the keys of ``settings`` are the fields of ``runners.setup.Setup``."""
 
-    def __init__(self, settings: dict) -> None:
+    def __init__(self, settings: "dict[str, Any]") -> None:
         self.settings = settings
         self.env = dict(settings["env"])
         self.limits = settings["limits"]
         self.alone = settings["alone"]
-        self.roots: dict = {}
+        self.roots: dict[str, Root] = {}
 
     def open_roots(self) -> None:
         """Hold the roots; an absolute path is later matched with the longest of them."""
@@ -35,8 +39,7 @@ class Box:
 
     def root(self, name: str) -> Root:
         """The root of this name; the harness names no other."""
-        root: Root = self.roots[name]
-        return root
+        return self.roots[name]
 
     def locate(self, name: bytes, cwd: bytes = b".") -> "tuple[Root, bytes]":
         """The root that a path lies below, as text, and the path relative to it.

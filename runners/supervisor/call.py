@@ -8,6 +8,12 @@ from runners.supervisor import frames
 from runners.supervisor.box import Box
 from runners.supervisor.tap import Tap
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
+    from runners.supervisor.crew import Slot
+
 __all__ = ["Call"]
 
 SIGKILL, SIGXCPU, SIGXFSZ = 9, 24, 25
@@ -18,7 +24,9 @@ WAITING, RUNNING, DRAINING, OVER = range(4)
 class Call:
     """From OPEN to the frame ``done``."""
 
-    def __init__(self, number: int, operation: str, request: dict, payload: bytes) -> None:
+    def __init__(
+        self, number: int, operation: str, request: "dict[str, Any]", payload: bytes
+    ) -> None:
         self.number = number
         self.operation = operation
         self.request = request
@@ -27,18 +35,18 @@ class Call:
         self.program = operation == "run"
         self.began = time.monotonic()
         self.deadline = self.began + request["wall"]
-        self.taps: list = []
+        self.taps: list[Tap] = []
         self.feed = -1
-        self.input: list = []
+        self.input: list[bytes] = []
         self.input_ended = False
-        self.slot = None
+        self.slot: Slot | None = None
         self.reason = ""  # why we ended it: timed_out, cancelled, killed_by_limit, lost
         self.limit = ""
         self.stages_ended = False
         self.sweep_began = 0.0
         self.sweep_next = 0.0
-        self.facts: tuple = ()
-        self.before: dict = {}
+        self.facts: tuple[Any, ...] = ()
+        self.before: dict[str, int] = {}
         self.peak = 0
         self.dropped = 0
 
@@ -76,7 +84,9 @@ class Call:
         if self.input_ended and not self.input:
             self.close_feed()
             return None
-        return frames.reply('{"t":"credit","c":%d,"n":%d}' % (self.number, taken)) if taken else None
+        return (
+            frames.reply('{"t":"credit","c":%d,"n":%d}' % (self.number, taken)) if taken else None
+        )
 
     def close_feed(self) -> None:
         """The program sees the end of its input."""
@@ -120,10 +130,12 @@ class Call:
             return "it took longer than %g seconds" % self.request["wall"]
         return "it was ended: %s" % self.reason
 
-    def _outcome(self, box: Box, after: "dict[str, int]") -> dict:
+    def _outcome(self, box: Box, after: "dict[str, int]") -> "dict[str, Any]":
         codes, error, wall, cpu, cpu_most, rss = self.facts
         hits = [
-            [limit, "counter"] for limit in after if after[limit] > self.before.get(limit, after[limit])
+            [limit, "counter"]
+            for limit in after
+            if after[limit] > self.before.get(limit, after[limit])
         ]
         limits = self.request["limits"] or box.limits
         for code in codes:

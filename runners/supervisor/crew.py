@@ -8,6 +8,12 @@ from runners.supervisor import rlimit, slot, tree
 from runners.supervisor.box import Box
 from runners.supervisor.call import Call
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
+    Key = tuple[tuple[int, int, int], ...]
+
 __all__ = ["Crew", "Slot"]
 
 IDLE_MAX = 4
@@ -18,12 +24,12 @@ OWN_CPU_SHARE = 4
 class Slot:
     """One child and the socket to it."""
 
-    def __init__(self, pid: int, sock: _socket.socket, key: tuple) -> None:
+    def __init__(self, pid: int, sock: _socket.socket, key: "Key") -> None:
         self.pid = pid
         self.sock = sock
         self.fd = sock.fileno()
         self.key = key
-        self.call: "Call | None" = None
+        self.call: Call | None = None
 
     def give(self, call: Call, fds: "list[int]") -> None:
         """Hand a call over; OSError when the slot is dead."""
@@ -42,7 +48,7 @@ class Slot:
             for fd in extra:
                 os.close(fd)
 
-    def hear(self) -> "tuple[str, tuple]":
+    def hear(self) -> "tuple[str, tuple[Any, ...]]":
         """A message: ("L" | "D", values), or ("", ()) when it is dead."""
         try:
             data = self.sock.recv(slot.MESSAGE_MAX, _socket.MSG_DONTWAIT)
@@ -61,18 +67,18 @@ class Crew:
     def __init__(self, box: Box, oom: int) -> None:
         self.box = box
         self.oom = oom
-        self.slots: dict = {}
-        self.idle: list = []
+        self.slots: dict[int, Slot] = {}
+        self.idle: list[Slot] = []
 
     def pids(self) -> "set[int]":
         """The children that are ours."""
         return {slot.pid for slot in self.slots.values()}
 
-    def key(self, limits: dict) -> tuple:
+    def key(self, limits: "dict[str, Any]") -> "Key":
         """What distinguishes slots: the limits they hand on."""
         return rlimit.rlimits(limits, nproc=self.box.settings["nproc"])
 
-    def take(self, key: tuple) -> "tuple[Slot, bool]":
+    def take(self, key: "Key") -> "tuple[Slot, bool]":
         """A free slot under these limits, and whether it is new."""
         for found in self.idle:
             if found.key == key:
@@ -80,7 +86,7 @@ class Crew:
                 return found, False
         return self.fork(key), True
 
-    def fork(self, key: tuple) -> Slot:
+    def fork(self, key: "Key") -> Slot:
         """A new slot. It inherits that the kernel takes it first when memory runs out."""
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         self._oom(b"1000")

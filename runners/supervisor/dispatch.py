@@ -43,14 +43,14 @@ class Dispatcher:
             processes=box.settings["poll"] and not box.settings["nproc"],
         )
         self.ending = Ending(self)
-        self.calls: dict = {}
-        self.waiting: list = []
+        self.calls: dict[int, Call] = {}
+        self.waiting: list[Call] = []
         self.buffer = bytearray()
-        self.queue: list = []
+        self.queue: list[bytes] = []
         self.queued = 0
         self.poll = select.poll()
-        self.taps: dict = {}
-        self.feeds: dict = {}
+        self.taps: dict[int, Tap] = {}
+        self.feeds: dict[int, Call] = {}
         self.poll.register(0, select.POLLIN)
         # Without /proc only kill(-1) can end a call, so calls have to take turns.
         self.overlap = OVERLAP_MAX if view.listed else 1
@@ -65,7 +65,7 @@ class Dispatcher:
             self.ending.tick()
             self._start_waiting()
 
-    def prepare_slot(self, key: tuple) -> None:
+    def prepare_slot(self, key: "crew.Key") -> None:
         """Fork a slot ahead of its first call."""
         made = self.crew.fork(key)
         self.poll.register(made.fd, select.POLLIN)

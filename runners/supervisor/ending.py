@@ -11,6 +11,12 @@ from runners.supervisor import call as calls
 from runners.supervisor import crew, tree
 from runners.supervisor.call import Call
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
+    from runners.supervisor.dispatch import Dispatcher
+
 __all__ = ["Ending"]
 
 SIGCONT = 18
@@ -24,10 +30,10 @@ SLOWEST = 0.02
 class Ending:
     """The clock of the dispatcher."""
 
-    def __init__(self, dispatcher) -> None:  # noqa: ANN001 - they know each other
+    def __init__(self, dispatcher: "Dispatcher") -> None:
         self.dispatcher = dispatcher
         self.view = dispatcher.view
-        self.orphans: list = []  # calls whose slot died, until its children are gone
+        self.orphans: list[Call | None] = []  # calls whose slot died, until its children are gone
         self.orphans_began = 0.0
         self.dismissed = 0
 
@@ -131,9 +137,9 @@ class Ending:
             tree.end(pid)
         others = [call for call in self.dispatcher.active() if call not in self.orphans]
         age = time.monotonic() - self.orphans_began
-        if (strangers or not self.view.listed) and self.view.alone and not others:
-            if age > BROOM_AFTER or not self.view.listed:
-                tree.end(-1)
+        overdue = strangers and age > BROOM_AFTER
+        if (overdue or not self.view.listed) and self.view.alone and not others:
+            tree.end(-1)
         if strangers:
             crew.reap()
             if self._strangers():
@@ -156,13 +162,16 @@ class Ending:
             self.dismissed = 0
 
     def _look(self, call: Call) -> None:
+        slot = call.slot
+        if slot is None:
+            return
         limits = call.request["limits"] or self.dispatcher.box.limits
-        exceeded = self.dispatcher.poller.look(call, call.slot.pid, limits)
+        exceeded = self.dispatcher.poller.look(call, slot.pid, limits)
         if exceeded and call.end("killed_by_limit", exceeded):
             self.sweep(call)
 
 
-def _killed(call: Call) -> tuple:
+def _killed(call: Call) -> "tuple[Any, ...]":
     """The facts of a call whose slot could not tell any."""
     if not call.program:
         return ()

@@ -4,11 +4,12 @@ import os
 
 __all__ = ["Counters"]
 
+
 class Counters:
     """Open counter files by limit; only what really moved is ever claimed."""
 
     def __init__(self, candidates: "dict[str, list[str]]") -> None:
-        self.files: dict = {}
+        self.files: dict[str, int] = {}
         for limit, names in candidates.items():
             for name in names:
                 try:

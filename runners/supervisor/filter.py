@@ -31,7 +31,11 @@ OUTLIVING = ((29, 194), (64, 190), (68, 186), (240, 180))
 
 CLONE, IOCTL, PRLIMIT, SOCKET = (56, 220), (16, 29), (302, 261), (41, 198)
 CLONE3 = 435
-FAST_OPEN = ((44, 206, 3), (46, 211, 2), (307, 269, 3))  # sendto, sendmsg, sendmmsg and the argument
+FAST_OPEN = (
+    (44, 206, 3),
+    (46, 211, 2),
+    (307, 269, 3),
+)  # sendto, sendmsg, sendmmsg and the argument
 NEW_NAMESPACES = 0x7E020000
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 MSG_FASTOPEN = 0x20000000
@@ -94,7 +98,7 @@ def program(allowed: "tuple[int, ...]", *, ptrace: bool, outliving: bool) -> byt
 
 def _sockets(number: int, allowed: "tuple[int, ...]") -> "list[bytes]":
     """socket(): the families allowed, NETLINK with protocol 0 only."""
-    body: list = []
+    body: list[bytes] = []
     for family in allowed:
         if family == NETLINK:
             body += [

@@ -87,13 +87,13 @@ def pack(kind: int, call: int = 0, payload: bytes = b"", stream: int = 0) -> byt
     return HEADER.pack(kind, stream, 0, call, len(payload)) + payload
 
 
-def reply(head: str, body: bytes = b"") -> bytes:
+def reply(head: str, body: "bytes | bytearray" = b"") -> bytes:
     """One frame to the harness; ``head`` is the text of a JSON object in ASCII."""
     return LENGTHS.pack(len(head), len(body)) + head.encode("ascii") + body
 
 
 def json_text(value: object) -> str:
-    """JSON in ASCII. Names of files keep their odd bytes as lone surrogates (``\\udcNN``)."""
+    r"""JSON in ASCII. Names of files keep their odd bytes as lone surrogates (``\udcNN``)."""
     if isinstance(value, str):
         return value if isinstance(value, Escaped) else _quote(value)
     if value is None or value is True or value is False:

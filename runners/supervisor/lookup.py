@@ -6,12 +6,16 @@ import os
 from runners.supervisor import frames, path
 from runners.supervisor.box import Box
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
 __all__ = ["check", "resolve"]
 
 REGULAR, FOLDER = 0o100000, 0o040000
 
 
-def resolve(request: dict, _box: Box, _inp: int, _out: int) -> dict:
+def resolve(request: "dict[str, Any]", _box: Box, _inp: int, _out: int) -> "dict[str, Any]":
     """Find a bare name on a search path: {"path": real path, "found": as found} or {}."""
     name = os.fsencode(request["name"])
     if not name or b"/" in name or name in (b".", b".."):
@@ -28,14 +32,14 @@ def resolve(request: dict, _box: Box, _inp: int, _out: int) -> dict:
     return {}
 
 
-def check(request: dict, box: Box, _inp: int, out: int) -> dict:
-    """Judge paths of (text, kind, writable); writes ``[[index, reason, message], ...]``."""
+def check(request: "dict[str, Any]", box: Box, _inp: int, out: int) -> "dict[str, Any]":
+    """Judge paths of (text, kind, writable, root); writes ``[[index, reason, message], ...]``."""
     cwd = os.fsencode(request["cwd"])
     protected = box.settings["protect"]
     faults = []
-    for index, (text, kind, writable) in enumerate(request["checks"]):
+    for index, (text, kind, writable, root) in enumerate(request["checks"]):
         name = os.fsencode(text)
-        fault = _judge(box, name, cwd, kind)
+        fault = _outside(box, name, cwd, root) or _judge(box, name, cwd, kind)
         if not fault and writable:
             fault = _protected(box, name, cwd, protected)
         if fault:
@@ -44,6 +48,17 @@ def check(request: dict, box: Box, _inp: int, out: int) -> dict:
     while data:
         data = data[os.write(out, data) :]
     return {}
+
+
+def _outside(box: Box, name: bytes, cwd: bytes, root: str) -> "tuple[str, str] | None":
+    """Whether the path, as text, begins elsewhere than in its root."""
+    try:
+        found, _ = box.locate(name, cwd)
+    except OSError as error:
+        return _missing(error, "path")
+    if found is not box.roots.get(root):
+        return "path-escape", "it does not lie below the root %s" % root
+    return None
 
 
 def _judge(box: Box, name: bytes, cwd: bytes, kind: str) -> "tuple[str, str] | None":

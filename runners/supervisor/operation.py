@@ -7,6 +7,10 @@ from runners.supervisor import frames
 from runners.supervisor.box import Box
 from runners.supervisor.fault import Refusal, refusal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
 __all__ = ["OPERATIONS", "PRELOAD", "operate", "preload"]
 
 FILES = "fileops"
@@ -41,7 +45,7 @@ def preload() -> None:
         __import__("runners.supervisor." + name)
 
 
-def operate(name: str, request: dict, box: Box, fds: "list[int]") -> tuple:
+def operate(name: str, request: "dict[str, Any]", box: Box, fds: "list[int]") -> "tuple[Any, ...]":
     """Do one operation in a slot: ("value", JSON) or ("fault", code, path, message)."""
     module = "runners.supervisor." + OPERATIONS[name]
     inp = fds[0] if request["feed"] else -1
@@ -55,7 +59,7 @@ def operate(name: str, request: dict, box: Box, fds: "list[int]") -> tuple:
         return _fault(refusal(error))
     except MemoryError:
         return _fault(Refusal("too-large", b"", "it does not fit into the memory limit"))
-    except Exception as error:  # noqa: BLE001 - a mistake of ours spoils its own call only
+    except Exception as error:  # a mistake of ours spoils its own call only
         return _fault(Refusal("other", b"", "%s: %s" % (type(error).__name__, error)))
     finally:
         for fd in fds:
@@ -65,5 +69,5 @@ def operate(name: str, request: dict, box: Box, fds: "list[int]") -> tuple:
     return "value", text
 
 
-def _fault(error: Refusal) -> tuple:
+def _fault(error: Refusal) -> "tuple[Any, ...]":
     return "fault", error.code, bytes(error.path), str(error.message)[:2000]

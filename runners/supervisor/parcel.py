@@ -1,7 +1,6 @@
 """The supervisor as bytes that travel to its box over standard input. Runs on the host only."""
 
 from __future__ import annotations
-
 import __future__
 
 import importlib.util

@@ -11,6 +11,13 @@ import time
 
 from runners.supervisor.box import Box
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from resource import struct_rusage
+    from typing import Any
+
+    Stream = tuple[Any, ...] | None
+
 __all__ = ["Pipeline"]
 
 PATH = (b"/usr/local/sbin", b"/usr/local/bin", b"/usr/sbin", b"/usr/bin", b"/sbin", b"/bin")
@@ -36,20 +43,20 @@ class Pipeline:
 
     def __init__(self, box: Box) -> None:
         self.box = box
-        self.codes: list = []
+        self.codes: list[int] = []
         self.error = ""
         self.cpu = 0.0
         self.cpu_most = 0.0
         self.rss = 0
         self.began = time.monotonic()
         self.wall = 0.0
-        self.running: dict = {}
+        self.running: dict[int, int] = {}
 
-    def facts(self) -> tuple:
+    def facts(self) -> "tuple[Any, ...]":
         """What the supervisor makes the outcome of."""
         return self.codes, self.error, self.wall, self.cpu, self.cpu_most, self.rss
 
-    def start(self, request: dict, fds: "list[int]") -> None:
+    def start(self, request: "dict[str, Any]", fds: "list[int]") -> None:
         """Start all stages; ``fds`` are [feed,] stdout, stderr."""
         stages = request["stages"]
         self.codes = [NOT_STARTED] * len(stages)
@@ -63,14 +70,21 @@ class Pipeline:
         os.fchdir(folder)
         os.close(folder)
         upstream = -1
-        for index, stage in enumerate(stages):
-            last = index == len(stages) - 1
-            upstream = self._start_stage(request, index, stage, streams, upstream, last)
+        for index in range(len(stages)):
+            upstream = self._start_stage(request, index, streams, upstream)
         streams.close()
 
-    def _start_stage(self, request, index, stage, streams, upstream, last) -> int:  # noqa: ANN001
+    def _start_stage(
+        self,
+        request: "dict[str, Any]",
+        index: int,
+        streams: "_Streams",
+        upstream: int,
+    ) -> int:
         """Start one stage; the reading end of its pipe to the next one."""
-        opened: list = [upstream] if upstream >= 0 else []
+        stage = request["stages"][index]
+        last = index == len(self.codes) - 1
+        opened: list[int] = [upstream] if upstream >= 0 else []
         downstream, write_end = (-1, -1) if last else os.pipe2(os.O_CLOEXEC)
         if write_end >= 0:
             opened.append(write_end)
@@ -109,7 +123,7 @@ class Pipeline:
                 return False
             self._reaped(pid, status, usage)
 
-    def _reaped(self, pid: int, status: int, usage) -> None:  # noqa: ANN001
+    def _reaped(self, pid: int, status: int, usage: "struct_rusage") -> None:
         cpu = usage.ru_utime + usage.ru_stime
         self.cpu += cpu
         self.cpu_most = max(self.cpu_most, cpu)
@@ -133,7 +147,7 @@ class _Streams:
         for fd in [*self.fds, self.null]:
             os.close(fd)
 
-    def source(self, wanted, upstream: int, opened: "list[int]") -> int:  # noqa: ANN001
+    def source(self, wanted: "Stream", upstream: int, opened: "list[int]") -> int:
         """The descriptor for standard input."""
         if wanted is None:
             return upstream if upstream >= 0 else self.null
@@ -145,13 +159,13 @@ class _Streams:
             return _memory(wanted[1], opened)
         return self.null
 
-    def target(self, wanted, write_end: int, opened: "list[int]") -> int:  # noqa: ANN001
+    def target(self, wanted: "Stream", write_end: int, opened: "list[int]") -> int:
         """The descriptor for standard output."""
         if wanted is None:
             return write_end if write_end >= 0 else self.fds[-2]
         return self._written(wanted, opened)
 
-    def stderr(self, wanted, stdout: int, opened: "list[int]") -> int:  # noqa: ANN001
+    def stderr(self, wanted: "Stream", stdout: int, opened: "list[int]") -> int:
         """The descriptor for standard error."""
         if wanted is None:
             return self.fds[-1]
@@ -159,7 +173,7 @@ class _Streams:
             return stdout
         return self._written(wanted, opened)
 
-    def _written(self, wanted, opened: "list[int]") -> int:  # noqa: ANN001
+    def _written(self, wanted: "tuple[Any, ...]", opened: "list[int]") -> int:
         if wanted[0] != "file":
             return self.null
         flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if wanted[2] else 0)
@@ -172,7 +186,9 @@ class _Streams:
         try:
             fd = self.box.open(name, self.cwd, flags, 0o666)
         except OSError as error:
-            raise StageError(NOT_STARTED, "cannot open %s: %s" % (_show(name), _why(error))) from None
+            raise StageError(
+                NOT_STARTED, "cannot open %s: %s" % (_show(name), _why(error))
+            ) from None
         opened.append(fd)
         if os.fstat(fd).st_mode & 0o170000 != 0o100000:
             raise StageError(NOT_STARTED, "cannot open %s: not a regular file" % _show(name))
@@ -189,7 +205,9 @@ def _memory(data: bytes, opened: "list[int]") -> int:
     return fd
 
 
-def _spawn(argv: "list[bytes]", path: "bytes | None", env: dict, fds: "tuple[int, ...]") -> int:
+def _spawn(
+    argv: "list[bytes]", path: "bytes | None", env: "dict[bytes, bytes]", fds: "tuple[int, ...]"
+) -> int:
     name = argv[0] if argv else b""
     try:
         return os.posix_spawn(

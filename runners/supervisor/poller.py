@@ -6,6 +6,10 @@ import time
 from runners.supervisor import tree
 from runners.supervisor.call import Call
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
 __all__ = ["Poller"]
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -27,7 +31,7 @@ class Poller:
         self.view = view
         self.memory = memory
         self.processes = processes
-        self.next: dict = {}
+        self.next: dict[int, tuple[float, int, int | None]] = {}
 
     def due(self, call: Call) -> float:
         """When to look at this call."""
@@ -37,7 +41,7 @@ class Poller:
         """The call is over."""
         self.next.pop(call.number, None)
 
-    def look(self, call: Call, slot_pid: int, limits: dict) -> str:
+    def look(self, call: Call, slot_pid: int, limits: "dict[str, Any]") -> str:
         """The name of an exceeded limit, else ""."""
         began = time.monotonic()
         _, before, base = self.next.get(call.number, (0, 0, None))

@@ -2,6 +2,10 @@
 
 import resource
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
 __all__ = ["apply", "rlimits"]
 
 MIB = 1024 * 1024
@@ -13,7 +17,7 @@ FILES_LEAST = 24
 """Descriptors that a slot itself needs for a pipeline."""
 
 
-def rlimits(limits: dict, *, nproc: bool) -> "tuple[tuple[int, int, int], ...]":
+def rlimits(limits: "dict[str, Any]", *, nproc: bool) -> "tuple[tuple[int, int, int], ...]":
     """(resource, soft, hard) for every limit; equal limits give an equal tuple."""
     cpu = max(1, int(limits["cpu_seconds"] + 0.999))
     data = max(DATA_LEAST, limits["memory_mib"] * MIB)
@@ -44,6 +48,5 @@ def apply(wanted: "tuple[tuple[int, int, int], ...]") -> None:
     """Set limits on this process, or the stricter ones that it is under already."""
     for number, soft, hard in wanted:
         _, most = resource.getrlimit(number)
-        if most != resource.RLIM_INFINITY:
-            hard = min(hard, most)
-        resource.setrlimit(number, (min(soft, hard), hard))
+        ceiling = hard if most == resource.RLIM_INFINITY else min(hard, most)
+        resource.setrlimit(number, (min(soft, ceiling), ceiling))

@@ -9,7 +9,7 @@ because a program may stop or kill the slot. What the slot gets and says, one me
     out   "D" and values: the call is over, and nothing of it exists
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import _socket
 import marshal
 import os
@@ -20,6 +20,10 @@ from runners.supervisor import landlock, rlimit, system
 from runners.supervisor.box import Box
 from runners.supervisor.operation import operate
 from runners.supervisor.pipeline import IGNORED, Pipeline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
 
 __all__ = ["MESSAGE_MAX", "main", "receive", "send"]
 
@@ -39,7 +43,7 @@ def receive(sock: _socket.socket) -> "tuple[bytes, list[int]]":
     """The next message; b"" when the supervisor is gone."""
     room = _socket.CMSG_SPACE(4 * INT.size)
     message, control, _, _ = sock.recvmsg(MESSAGE_MAX, room, _socket.MSG_CMSG_CLOEXEC)
-    fds: list = []
+    fds: list[int] = []
     for _, _, data in control:
         fds += [number for (number,) in INT.iter_unpack(data[: len(data) // INT.size * INT.size])]
     return message, fds
@@ -62,11 +66,11 @@ def main(sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ..
         sock.send(b"D" + marshal.dumps(_serve(sock, box, message, fds), 2))
 
 
-def _serve(sock: _socket.socket, box: Box, message: bytes, fds: "list[int]") -> tuple:
+def _serve(sock: _socket.socket, box: Box, message: bytes, fds: "list[int]") -> "tuple[Any, ...]":
     data = _content(fds.pop()) if message[:1] == b"M" else message[1:]
     operation, request = marshal.loads(data)
     if operation != "run":
-        found: tuple = operate(operation, request, box, fds)
+        found: tuple[Any, ...] = operate(operation, request, box, fds)
     else:
         pipeline = Pipeline(box)
         pipeline.start(request, fds)
@@ -91,9 +95,11 @@ def _keep_only(kept: int, box: Box) -> None:
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 0, False)
     os.dup2(null, 1, False)
-    wanted = sorted({2, kept, *[root.fd for root in box.roots.values()]})
-    for low, high in zip(wanted, [*wanted[1:], 1 << 16]):
-        os.closerange(low + 1, high)
+    low = 2
+    for wanted in sorted({kept, *[root.fd for root in box.roots.values()]}):
+        os.closerange(low + 1, wanted)
+        low = wanted
+    os.closerange(low + 1, 1 << 16)
 
 
 def _lower_priority(nice: int) -> None:

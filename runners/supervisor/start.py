@@ -1,6 +1,6 @@
 """The first thing that runs in a box after BOOT: take SETUP, shut the doors, begin to serve."""
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import fcntl
 import marshal
 import os
@@ -15,6 +15,10 @@ from runners.supervisor.pipeline import IGNORED
 from runners.supervisor.slot import PR_SET_CHILD_SUBREAPER
 from runners.supervisor.tree import Tree
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
+    from typing import Any
+
 __all__ = ["main"]
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
@@ -27,7 +31,7 @@ def main() -> None:
     try:
         settings = _settings()
         dispatcher, facts = _prepare(settings)
-    except Exception as error:  # noqa: BLE001 - told to the harness, then the box ends
+    except Exception as error:  # told to the harness, then the box ends
         text = "%s: %s" % (type(error).__name__, error)
         os.write(1, frames.reply('{"t":"fail","text":%s}' % frames.json_text(text[:2000])))
         os._exit(1)
@@ -42,11 +46,11 @@ def main() -> None:
     dispatcher.run()
 
 
-def _settings() -> dict:
+def _settings() -> "dict[str, Any]":
     kind, _, _, _, length = frames.HEADER.unpack(_exactly(frames.HEADER.size))
     if kind != frames.SETUP or length > frames.OPEN_MAX:
         raise ValueError("the first frame is not SETUP")
-    settings: dict = marshal.loads(_exactly(length))
+    settings: dict[str, Any] = marshal.loads(_exactly(length))
     return settings
 
 
@@ -60,7 +64,7 @@ def _exactly(count: int) -> bytes:
     return data
 
 
-def _prepare(settings: dict) -> "tuple[Dispatcher, dict]":
+def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
     """Everything in the one order that works (boxes.md E2)."""
     box = Box(settings)
     if settings["preload"] or settings["uid"] is not None or settings["chroot"]:

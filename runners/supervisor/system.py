@@ -12,13 +12,13 @@ ARM64 = os.uname().machine == "aarch64"
 PRCTL = 167 if ARM64 else 157
 
 
-class Long(_ctypes._SimpleCData):  # noqa: SLF001 - what ctypes.c_long is
-    """A machine word; plain ints would be cut to 32 bits."""
+class Long(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001
+    """A machine word, as ctypes.c_long is; plain ints would be cut to 32 bits."""
 
     _type_ = "l"
 
 
-class Byte(_ctypes._SimpleCData):  # noqa: SLF001 - what ctypes.c_char is
+class Byte(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001
     """One byte of a buffer."""
 
     _type_ = "c"
@@ -33,7 +33,8 @@ class Function(_ctypes.CFuncPtr):
 
 ZEROS = (Long(0),) * 6
 
-_call = Function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "syscall"))
+_library = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]  # None: what is loaded already
+_call = Function(_ctypes.dlsym(_library, "syscall"))
 
 
 def syscall(number: int, *words: "int | bytes") -> int:
@@ -57,7 +58,8 @@ def prctl(option: int, *words: "int | bytes") -> int:
 def buffer(data: bytes) -> "_ctypes.Array[Byte]":
     """Memory that stays where it is, for structures that hold an address; keep it alive."""
     kind = type("Buffer", (_ctypes.Array,), {"_type_": Byte, "_length_": len(data)})
-    return kind(*[data[index : index + 1] for index in range(len(data))])
+    made: _ctypes.Array[Byte] = kind(*[data[index : index + 1] for index in range(len(data))])
+    return made
 
 
 def address(memory: "_ctypes.Array[Byte]") -> int:

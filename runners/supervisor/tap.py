@@ -27,7 +27,7 @@ class Tap:
         self.credit = frames.WINDOW
         self.total = 0
         self.sent = 0
-        self.tail: list = []
+        self.tail: list[bytearray] = []
         self.held = 0
 
     @property

@@ -4,7 +4,7 @@ The lists come from ``/proc/P/task/T/children``, else (gVisor) from the parent o
 else (no /proc at all) there is no list and only ``kill(-1)`` is left.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import os
 
 __all__ = ["Tree"]
@@ -24,7 +24,7 @@ class Tree:
         """The direct children of a process, zombies included."""
         if not self.quick:
             return self._parents().get(pid, [])
-        found: list = []
+        found: list[int] = []
         folder = b"/proc/%d/task/" % pid
         try:
             for thread in os.listdir(folder):
@@ -58,7 +58,7 @@ class Tree:
         return len(found)
 
     def _parents(self) -> "dict[int, list[int]]":
-        found: dict = {}
+        found: dict[int, list[int]] = {}
         if not self.listed:
             return found
         for name in os.listdir(b"/proc"):
@@ -112,7 +112,7 @@ def read(name: bytes) -> bytes:
     except OSError:
         return b""
     try:
-        parts = []
+        parts: list[bytes] = []
         while True:
             part = os.read(fd, 65536)
             if not part:
