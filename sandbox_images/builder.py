@@ -125,14 +125,19 @@ class Builder:
             labels = {"stockade.base": listed, "stockade.tree": image.digest or ""}
             self.engine.import_tree(tree, base, labels)
         tag = tag_of(definition.name, definition.key)
-        docker_id = self.engine.build(
-            files_of(definition),
-            base=base,
-            tag=tag,
-            network="none",
-            labels=labels_of(definition.name, definition.key),
-            progress=self.progress,
-        )
+        labels = {**labels_of(definition.name, definition.key), "stockade.tree": image.digest or ""}
+        found = self.engine.inspect(tag)
+        if found is not None and self.engine.labels(tag) == labels:
+            docker_id = str(found["Id"])  # another cache of this machine had it built
+        else:
+            docker_id = self.engine.build(
+                files_of(definition),
+                base=base,
+                tag=tag,
+                network="none",
+                labels=labels,
+                progress=self.progress,
+            )
         return replace(image, docker_id=docker_id, docker_digest=None, docker_tag=tag)
 
     def take_tree(self, reference: str, folder: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 
 import sandbox_images
 from sandbox_images import HOST, Image, ImageError
+from sandbox_images.builder import Builder
 from sandbox_images.cache import Cache
+from sandbox_images.definition import Definition, load_definition
 from sandbox_images.engine import connect
 from sandbox_images.store import build, find, list_images, remove, verify
 from sandbox_images.tree import finish_tree, tree_digest, unpack
@@ -157,15 +159,22 @@ def test_a_changed_tree_is_noticed(cache):
 
 
 @pytest.mark.docker
-def test_an_image_that_the_engine_lost_is_made_again_from_the_tree(cache, image):
-    with cache.lock(quiet):
-        gone = "sha256:" + "0" * 64
-        cache.keep(replace(image, docker_id=gone), None)
+def test_an_image_that_the_engine_lost_is_made_again_from_the_tree(cache, image, tmp_path):
+    ours = load_definition("python")
+    assert ours is not None
+    shutil.copytree(ours.folder, tmp_path / "definition")
+    with (tmp_path / "definition" / "Dockerfile").open("a") as file:
+        file.write("# so that its key and tag are the test's own\n")
+    own = Definition("test-lost", tmp_path / "definition")
     said: list[str] = []
-    again = build("python", progress=said.append, cache=cache)
-    assert again.digest == image.digest
-    with connect() as engine:
+    gone = replace(image, name=own.name, key=own.key, docker_id="sha256:" + "0" * 64)
+    with connect() as engine, cache.lock(quiet):
+        folder = cache.root / "store" / own.key
+        cache.keep(gone, None)
+        (cache.root / "store" / image.key / "tree").rename(folder / "tree")
+        again = Builder(cache, engine, said.append).from_definition(own)
         assert engine.holds(again.docker_id)
+    assert (again.digest, again.tree) == (image.digest, folder / "tree")
     assert not [line for line in said if "building a root tree" in line]
 
 
