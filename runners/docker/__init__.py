@@ -1,5 +1,5 @@
 """The docker box: sessions in containers that end with the connection that made them."""
 
-# from runners.docker.runner import DockerRunner
+from runners.docker.runner import DockerRunner
 
-__all__: list[str] = []
+__all__ = ["DockerRunner"]

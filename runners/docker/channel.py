@@ -16,7 +16,7 @@ from runners.errors import RunnerError
 __all__ = ["AttachChannel", "why_ended"]
 
 READ_BYTES = 1 << 16
-END_SECONDS = 5.0  # a supervisor that heard the end is gone in a tenth of this
+END_SECONDS = 3.0  # a supervisor that heard the end is gone in a tenth of this
 GONE_SECONDS = 10.0
 ASK_SECONDS = 5.0
 CLOCK_SECONDS = 60.0  # the engine's clock may differ from ours by so much
@@ -37,22 +37,17 @@ class AttachChannel:
         self._made = time.time()
         self._reason = ""
         self._ended = False
+        self._reading = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
 
     async def read(self, limit: int) -> bytes:
         """At least one byte of the supervisor's output; b"" when the box has ended."""
-        while True:
-            data = self._parts.take(limit)
-            if data:
-                return data
-            if self._ended:
-                return b""
-            data = await self._stream.read(READ_BYTES)
-            if not data:
-                await self._find_reason()
-                self._ended = True
-                return b""
-            self._parts.feed(data)
+        async with self._reading:
+            while True:
+                data = self._parts.take(limit)
+                if data or self._ended:
+                    return data
+                await self._feed()
 
     async def write(self, data: bytes) -> None:
         """Send to the supervisor; returns when the connection took it."""
@@ -73,13 +68,30 @@ class AttachChannel:
         return "\n".join(text for text in (self._reason, words) if text)
 
     async def _close(self) -> None:
-        if self._stream.end_input():
+        if not self._ended and self._stream.end_input():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(END_SECONDS):
-                    while await self._stream.read(READ_BYTES):
-                        pass
+                    await self._drain()
+        ended = self._ended
         await self._stream.close()
-        await remove_container(self._engine, self.container)
+        await remove_container(self._engine, self.container, ended=ended)
+
+    async def _feed(self) -> None:
+        data = await self._stream.read(READ_BYTES)
+        if data:
+            self._parts.feed(data)
+        else:
+            await self._find_reason()
+            self._ended = True
+
+    async def _drain(self) -> None:
+        """Read to the end, unless somebody else reads it."""
+        while not self._ended:
+            async with self._reading:
+                while self._parts.take(READ_BYTES):
+                    pass
+                if not self._ended:
+                    await self._feed()
 
     async def _find_reason(self) -> None:
         """Ask the engine what happened; never fails, never takes long."""
@@ -88,24 +100,18 @@ class AttachChannel:
         try:
             async with asyncio.timeout(ASK_SECONDS):
                 since = self._made - CLOCK_SECONDS
-                events = await self._engine.events(
-                    self.container, since, time.time() + CLOCK_SECONDS
-                )
-                self._reason = why_ended(events)
+                self._reason = why_ended(await self._engine.end_of(self.container, since))
         except (RunnerError, TimeoutError):
             self._reason = "the Docker engine is gone or does not answer, and the box with it"
 
 
-async def remove_container(engine: Engine, container: str) -> None:
+async def remove_container(engine: Engine, container: str, *, ended: bool) -> None:
     """Wait for a container that ends by itself; kill and remove one that does not."""
-    try:
-        if await engine.wait_gone(container, GONE_SECONDS):
-            return
-        await engine.remove(container)
-    except RunnerError:
-        # Without its engine there is nothing that could be removed now; the sweep of the next
-        # start finds it by its label.
-        return
+    # Without its engine there is nothing that could be removed now; the sweep of the next start
+    # finds it by its label.
+    with contextlib.suppress(RunnerError):
+        if not ended or not await engine.wait_gone(container, GONE_SECONDS):
+            await engine.remove(container)
 
 
 def why_ended(events: Sequence[dict[str, Any]]) -> str:

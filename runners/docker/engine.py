@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
@@ -23,6 +25,7 @@ Client: TypeAlias = Any  # the SDK's stubs do not know all the calls that are us
 
 CALL_SECONDS = 30
 REMOVE_SECONDS = 10.0
+END_SECONDS = 2.0
 THREADS = 4 * (os.cpu_count() or 1)
 
 
@@ -95,12 +98,34 @@ class Engine:
             lambda api: list(api.containers(all=True, filters={"label": label}))
         )
 
-    async def events(self, container: str, since: float, until: float) -> list[dict[str, Any]]:
-        """What happened to a container between two times."""
-        filters = {"container": container}
-        return await self._call(
-            lambda api: list(api.events(since, until, filters=filters, decode=True))
-        )
+    async def end_of(self, container: str, since: float) -> list[dict[str, Any]]:
+        """What happened to a container up to its end, waiting for that for a moment."""
+
+        def look(api: Client) -> list[dict[str, Any]]:
+            stream = api.events(
+                since, time.time() + END_SECONDS, filters={"container": container}, decode=True
+            )
+            seen: list[dict[str, Any]] = []
+            try:
+                for event in stream:
+                    seen.append(event)
+                    if event.get("Action") == "die":
+                        break
+            finally:
+                stream.close()
+            return seen
+
+        return await self._call(look)
+
+    async def has_path(self, container: str, path: str) -> bool:
+        """Whether a container, running or not, has a file."""
+
+        def look(api: Client) -> bool:
+            chunks, _ = api.get_archive(container, path)
+            chunks.close()
+            return True
+
+        return await self._find(look) is not None
 
     async def call(self, function: Callable[[Client], T]) -> T:
         """Any other control call."""
@@ -146,6 +171,11 @@ def client_for(endpoint: Endpoint) -> Client:
     from docker import APIClient
     from docker.tls import TLSConfig
 
+    if endpoint.kind == "unix":
+        # Asked first, since the SDK loses a socket whose connection fails, and its errno.
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(CALL_SECONDS)
+            probe.connect(endpoint.address)
     options: dict[str, Any] = {"version": None, "timeout": CALL_SECONDS, "max_pool_size": THREADS}
     if endpoint.tls is not None:
         authority, certificate, key = endpoint.tls.files()

@@ -43,25 +43,33 @@ def explain(error: Exception, endpoint: Endpoint) -> RunnerError:
     """The error to raise instead of one of the SDK's."""
     from docker.errors import APIError, InvalidVersion
 
-    if isinstance(error, APIError):
-        status = int(error.status_code or 0)
-        message = str(error.explanation or error)
-        if "client version" in message and ("too old" in message or "too new" in message):
-            return NoEngineError(
-                f"the engine at {endpoint.url} speaks another API version ({message})",
-                "unset DOCKER_API_VERSION, or install a docker SDK and an engine that fit",
-            )
-        deterministic = status != 500 or "OCI runtime" in message or "no such image" in message
-        return EngineFaultError(
-            f"the Docker engine at {endpoint.url} says: {message}",
-            status=status,
-            transient=not deterministic or status in (502, 503, 504),
+    # The SDK's first call, for the version, wraps the answer in another error.
+    answer = next((cause for cause in causes(error) if isinstance(cause, APIError)), None)
+    if answer is not None:
+        return explain_answer(
+            int(answer.status_code or 0), str(answer.explanation or answer), endpoint
         )
     if isinstance(error, InvalidVersion):
         return NoEngineError(
             f"the engine at {endpoint.url} is too old ({error})", "install Docker 20.10 or newer"
         )
     return explain_connection(error, endpoint)
+
+
+def explain_answer(status: int, message: str, endpoint: Endpoint) -> RunnerError:
+    """The same for an answer of the engine."""
+    if "client version" in message and ("too old" in message or "too new" in message):
+        return NoEngineError(
+            f"the engine at {endpoint.url} speaks another API version ({message})",
+            "unset DOCKER_API_VERSION, or install a docker SDK and an engine that fit",
+        )
+    # A runtime that cannot start this container says 500 as well, and would say it again.
+    ours = "OCI runtime" in message or "no such image" in message.lower()
+    return EngineFaultError(
+        f"the Docker engine at {endpoint.url} says: {message}",
+        status=status,
+        transient=status >= 500 and not ours,
+    )
 
 
 def explain_connection(error: Exception, endpoint: Endpoint) -> RunnerError:

@@ -22,11 +22,11 @@ from runners.docker.fault import EngineFaultError, NoEngineError
 from runners.docker.image import BoxImage, find_image
 from runners.docker.labels import LABEL, LEASE_SECONDS, Labels
 from runners.docker.place import place_of
-from runners.docker.proof import Proofs, proof_key, state_folder
+from runners.docker.proof import Proofs, state_folder
+from runners.docker.prover import Prover
 from runners.docker.spec import HOME, ContainerOptions, container_paths, container_spec
 from runners.docker.stream import dial
 from runners.docker.sweep import NAME_PREFIX, is_leftover
-from runners.docker.trial import Trial, run_trial
 from runners.errors import RunnerError, StartError, UnavailableError
 from runners.owner import Owner
 from runners.setup import CONTAINER_COUNTERS, Setup
@@ -41,7 +41,7 @@ ATTEMPTS = 3
 STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
 """More at once only make each of them slower."""
 
-PROBE_IMAGE = "python"
+OWN_IMAGE = "python"
 
 
 class DockerRunner:
@@ -55,7 +55,7 @@ class DockerRunner:
         engine: Engine | None = None,
         *,
         runtime: str | None = None,
-        image: str = PROBE_IMAGE,
+        image: str = OWN_IMAGE,
         cpus: float | None = None,
         proofs: Proofs | None = None,
     ) -> None:
@@ -64,7 +64,7 @@ class DockerRunner:
         Args:
             engine: another one than the environment names.
             runtime: the OCI runtime of sessions that name none, and of ``probe``.
-            image: the image that ``probe`` tries.
+            image: the image that ``probe`` tries, and whose interpreter images without one get.
             cpus: processors that one box may use at once; None for all.
             proofs: where results of trials are remembered.
         """
@@ -74,6 +74,7 @@ class DockerRunner:
         self._cpus = cpus
         self._proofs = proofs or Proofs(state_folder())
         self._starts = asyncio.Semaphore(STARTS_AT_ONCE)
+        self._proving: Prover | None = None
         self._found: dict[str | None, Finding] = {}
 
     @property
@@ -92,7 +93,8 @@ class DockerRunner:
                     if isinstance(error, NoEngineError):
                         raise
                     return assess(found)
-                found = await self._tried(found, image)
+                options = self._options(image, SessionSpec(run="probe", runtime=self._runtime))
+                found = await self._tried(found, image, options)
             return assess(found)
         except NoEngineError as error:
             return Probe("docker", False, Isolation.CONTAINER, error.reason, error.cure)
@@ -152,31 +154,19 @@ class DockerRunner:
             self._found[runtime] = Finding(engine.endpoint, version, info, runtime)
         return self._found[runtime]
 
-    async def _tried(self, found: Finding, image: BoxImage) -> Finding:
-        """The finding with a trial of this image, remembered or made now."""
-        key = proof_key(found.version, found.info, found.runtime, image.id)
-        trial = self._proofs.load(key)
-        if trial is None and assess(found).ok:
-            trial = await self._try(found, image)
-            self._proofs.save(key, trial)
-        tried = replace(found, trial=trial)
-        if trial is not None and not trial.error:
-            self._found[found.runtime] = tried
-        return tried
+    def _prover(self) -> Prover:
+        if self._proving is None:
+            self._proving = Prover(self._engine(), self._proofs, self._image)
+        return self._proving
 
-    async def _try(self, found: Finding, image: BoxImage) -> Trial:
-        trial = Trial(error="the image has no Python")
-        options = self._options(image, SessionSpec(run="trial", runtime=found.runtime))
-        for python in image.pythons:
-            name = f"{NAME_PREFIX}trial-{secrets.token_hex(6)}"
-            labels = Labels(name, "trial", Owner.me()).mapping()
-            try:
-                trial = await run_trial(self._engine(), options, python, name, labels)
-            except EngineFaultError as fault:
-                trial = Trial(error=str(fault))
-            if not trial.error:
-                break
-        return trial
+    async def _tried(self, found: Finding, image: BoxImage, options: ContainerOptions) -> Finding:
+        """The finding with a trial of this image."""
+        if not assess(replace(found, trial=None)).ok:
+            return found
+        found = replace(found, trial=await self._prover().prove(found, image, options))
+        if assess(found).ok:
+            self._found[found.runtime] = found
+        return found
 
     def _options(self, image: BoxImage, spec: SessionSpec) -> ContainerOptions:
         place = place_of(self._engine().endpoint, spec, image.user)
@@ -195,17 +185,17 @@ class DockerRunner:
         )
 
     async def _open_once(self, spec: SessionSpec) -> Session:
-        image = await find_image(self._engine(), spec.image)
-        found = await self._tried(await self._finding(spec.runtime), image)
+        engine = self._engine()
+        image = await find_image(engine, spec.image)
+        options = self._options(image, spec)
+        found = await self._tried(await self._finding(spec.runtime), image, options)
         verdict = assess(found)
         if not verdict.ok or found.trial is None:
             raise UnavailableError(f"{verdict.reason}; {verdict.cure}")
+        launch = await self._prover().launch(found.trial)
         session = secrets.token_hex(8)
-        options = replace(
-            self._options(image, spec),
-            command=payload().argv(found.trial.path),
-            labels=Labels(session, spec.run, Owner.me()).mapping(),
-        )
+        labels = Labels(session, spec.run, Owner.me()).mapping()
+        options = launch.apply(replace(options, labels=labels), payload().argv(launch.python))
         try:
             async with asyncio.timeout(START_SECONDS):
                 channel = await self._start(options, f"{NAME_PREFIX}{session}")
@@ -264,6 +254,7 @@ def setup_for(spec: SessionSpec) -> Setup:
         roots=dict(paths),
         limits=spec.limits,
         env=tuple((base | dict(spec.env)).items()),
+        pid1=True,
         alone=True,
         nproc=False,
         own_network=True,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from policies import Limits
 from runners.docker.attach import Demultiplexer, attach
 from runners.docker.engine import Engine
+from runners.docker.interpreter import Launch
 from runners.docker.spec import ContainerOptions, container_spec
 from runners.docker.stream import dial
 
@@ -99,17 +99,15 @@ def last_number(name: str, output: str) -> int:
     return int(found[-1]) if found else 0
 
 
-async def run_trial(
-    engine: Engine, options: ContainerOptions, python: str, name: str, labels: Mapping[str, str]
-) -> Trial:
+async def run_trial(engine: Engine, options: ContainerOptions, launch: Launch, name: str) -> Trial:
     """Run it with the options of a session, but for limits and program.
 
     A RunnerError means that the engine refused the container.
     """
-    command = [python, "-I", "-S", "-c", SCRIPT]
-    spec = container_spec(replace(options, command=command, limits=LIMITS, labels=labels))
+    words = [launch.python, "-I", "-S", "-c", SCRIPT]
+    spec = container_spec(launch.apply(replace(options, limits=LIMITS), words))
     try:
-        return replace(await watch(engine, spec, name), path=python)
+        return replace(await watch(engine, spec, name), path=launch.python)
     finally:
         await asyncio.shield(engine.remove(name))
 

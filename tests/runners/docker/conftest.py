@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import secrets
 
 import pytest
 
@@ -37,18 +37,21 @@ def machine_image(api):
 
 
 @pytest.fixture
-def ours(api):
-    """All containers with our label, by id; after the test none that it made may be left."""
+def run() -> str:
+    """The run that all sessions of this test belong to."""
+    return f"test-{secrets.token_hex(6)}"
+
+
+@pytest.fixture
+def ours(api, run):
+    """The containers of this test's run, by id; after the test none may be left."""
 
     def listing() -> dict[str, dict]:
-        found = api.containers(all=True, filters={"label": "stockade.session"})
+        found = api.containers(all=True, filters={"label": f"stockade.run={run}"})
         return {entry["Id"]: entry for entry in found}
 
-    before = set(listing())
-    yield lambda: {key: value for key, value in listing().items() if key not in before}
-    deadline = time.monotonic() + 3
-    while (left := set(listing()) - before) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    yield listing
+    left = listing()
     for container in left:
         api.remove_container(container, force=True)
     assert not left, "containers were left behind"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -72,7 +73,7 @@ def answer(path: str, response: bytes) -> threading.Thread:
             try:
                 while True:
                     connection, _ = server.accept()
-                    with connection:
+                    with connection, contextlib.suppress(ConnectionError):
                         connection.recv(1 << 16)
                         connection.sendall(response)
             except OSError:
