@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Config", "ConfigError", "config_file", "load_config", "runs_folder"]
+from harness.errors import ConfigError
 
-
-class ConfigError(Exception):
-    """The configuration cannot be used as it is; the message names the file, the key, the fix."""
-
-    exit_code = 2
+__all__ = ["Config", "config_file", "load_config", "runs_folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +29,7 @@ class Config:
         image: the name of an image.
         model: a model, as ``--model`` takes it.
         accept_isolation: the least isolation level the operator puts up with.
+        models: the ``[models.NAME]`` tables, for ``harness.models.choice``.
     """
 
     runner: str | None = None
@@ -40,16 +38,20 @@ class Config:
     image: str | None = None
     model: str | None = None
     accept_isolation: str | None = None
+    models: Mapping[str, Any] = field(default_factory=dict)
 
 
-KEYS = tuple(field.name for field in fields(Config))
+KEYS = tuple(one.name for one in fields(Config))
+TEXTS = tuple(key for key in KEYS if key != "models")
 
 
 def load_config(environ: Mapping[str, str] = os.environ) -> Config:
     """The configuration file overlaid by ``STOCKADE_RUNNER``, ``STOCKADE_POLICY`` and so on."""
     path = config_file(environ)
     config = read_config(path) if path.is_file() else Config()
-    said = {key: environ[f"STOCKADE_{key.upper()}"] for key in KEYS if variable(key, environ)}
+    said: dict[str, Any] = {
+        key: environ[f"STOCKADE_{key.upper()}"] for key in TEXTS if variable(key, environ)
+    }
     return replace(config, **said)
 
 
@@ -74,6 +76,8 @@ def key_fault(key: str, value: object) -> str:
     """What is wrong with a key, or nothing."""
     if key not in KEYS:
         return f"{key}: unknown key; known are {', '.join(KEYS)}"
+    if key == "models":
+        return "" if isinstance(value, dict) else "models: must be a table of tables"
     if not isinstance(value, str) or not value:
         return f"{key}: must be a text in quotes that is not empty"
     return ""

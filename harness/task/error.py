@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.errors import ConfigError
+
 __all__ = ["Problem", "TaskError"]
 
 
@@ -29,10 +31,8 @@ class Problem:
         return f"{where}: {self.message}; {self.fix}"
 
 
-class TaskError(Exception):
+class TaskError(ConfigError):
     """A task that cannot be run as it is."""
-
-    exit_code = 2
 
     def __init__(self, where: str, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

@@ -1,0 +1,65 @@
+"""``stockade doctor``: which boxes work on this machine, and exactly why others do not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from harness.cli.options import json_option, print_json
+from harness.cli.terminal import visible
+from runners import Probe
+
+__all__ = ["doctor"]
+
+
+@click.command()
+@click.option("--runner", help="Look at this box alone.")
+@json_option
+def doctor(*, runner: str | None, as_json: bool) -> int:
+    """Say which boxes work here, which do not, and exactly why.
+
+    Exit 0 when a box can be used, 1 when none can, also where --runner names one that cannot.
+    """
+    from runners import probe_all
+
+    probes = [p for p in asyncio.run(probe_all()) if runner in {None, p.name}]
+    if not probes:
+        raise click.BadParameter(f"there is no box {runner!r}", param_hint="--runner")
+    if as_json:
+        print_json({"boxes": [record(probe) for probe in probes]})
+    else:
+        for probe in probes:
+            click.echo(visible(lines(probe)))
+    return 0 if usable(probes) else 1
+
+
+def usable(probes: Sequence[Probe]) -> bool:
+    """Whether any box works."""
+    return any(probe.ok for probe in probes)
+
+
+def record(probe: Probe) -> dict[str, Any]:
+    """One box for machines."""
+    return {
+        "name": probe.name,
+        "status": "passed" if probe.ok else "failed",
+        "isolation": probe.isolation.label,
+        "reason": probe.reason,
+        "cure": probe.cure,
+        "facts": dict(probe.facts),
+    }
+
+
+def lines(probe: Probe) -> str:
+    """One box for people."""
+    state = f"works, level {probe.isolation.label}" if probe.ok else "does not work here"
+    text = f"{probe.name}: {state}"
+    if probe.reason:
+        text += f"\n  {'but' if probe.ok else 'why'}: {probe.reason}"
+    if probe.cure:
+        text += f"\n  cure: {probe.cure}"
+    facts = "".join(f"\n  {name}: {value}" for name, value in probe.facts.items())
+    return text + facts

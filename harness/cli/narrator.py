@@ -1,0 +1,131 @@
+"""Tells a person what a run does, one plain line each, on standard error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.terminal import say
+from harness.event import (
+    Event,
+    ModelReplied,
+    Notice,
+    RunStart,
+    ToolCalled,
+    ToolFinished,
+    ToolJudged,
+    VerifyEnd,
+    VerifyStart,
+)
+
+if TYPE_CHECKING:
+    from harness.run import Report
+
+__all__ = ["Narrator"]
+
+WIDTH = 100
+PATCH_LINES = 60
+
+
+class Narrator:
+    """An audience that writes lines; what models and programs wrote is made visible first."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, str] = {}
+
+    def say(self, text: str) -> None:
+        """A remark."""
+        say(text)
+
+    def hear(self, event: Event) -> None:
+        """One line for what a person would want to know."""
+        line = self.line(event)
+        if line:
+            say(line)
+
+    def line(self, event: Event) -> str:
+        """The line, or nothing."""
+        match event.payload:
+            case RunStart(facts=facts):
+                return f"run {event.run}: {facts.get('task')}, policy {name_of(facts, 'policy')}"
+            case ModelReplied(text=text) if text.strip():
+                return f"  {event.step:>3}  {cut(text)}"
+            case ToolCalled(name=name, arguments=arguments):
+                self.calls[event.call or name] = f"{name} {brief(arguments)}".rstrip()
+            case ToolJudged(decision=decision, message=message) if decision != "allow":
+                return f"       {decision}: {cut(message or '')}"
+            case ToolFinished(name=name, ok=ok, content=content):
+                what = self.calls.pop(event.call or name, name)
+                tail = "" if ok else f": {cut(content)}"
+                return f"  {event.step:>3}  {cut(what)} · {'ok' if ok else 'error'}{tail}"
+            case Notice(kind=kind, text=text):
+                return text if kind in {"note", "error"} else f"{kind}: {text}"
+            case VerifyStart():
+                return "verifying in a fresh session"
+            case VerifyEnd(facts=facts):
+                return verified(facts)
+            case _:
+                pass
+        return ""
+
+    def conclude(self, report: Report) -> None:
+        """The end of a run: the patch, the verdict, and where everything is."""
+        record = report.record
+        if report.patch:
+            say(shorten(report.patch.decode("utf-8", "replace")))
+        spent = record["spent"]
+        say(
+            f"{record['verdict']} · {record['status']} · {spent.get('steps', 0)} steps, "
+            f"{spent.get('tool_calls', 0)} tool calls · exit {record['exit_code']}"
+        )
+        say(f"log    {report.folder.events}")
+        if report.folder.patch.exists():
+            say(f"patch  {report.folder.patch}")
+        say(f"head   {record['log']['head']}")
+
+
+def verified(facts: Mapping[str, Any]) -> str:
+    """The verdict and its grounds, and what was found in the way."""
+    lines = [f"verification: {facts['verdict']}: {facts['reason']}"]
+    lines += [
+        f"  {one['path']}: {one['reason']}{', left out' if one['left_out'] else ''}"
+        for one in facts.get("findings", ())
+    ]
+    lines += [f"  not passed: {test}" for test in facts.get("missing", ())]
+    return "\n".join(lines)
+
+
+def name_of(facts: Mapping[str, Any], key: str) -> str:
+    """The name in a table of a record."""
+    table = facts.get(key)
+    return str(table.get("name")) if isinstance(table, Mapping) else str(table)
+
+
+def brief(arguments: str) -> str:
+    """The arguments of a call in a few words."""
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return arguments
+    if not isinstance(value, dict):
+        return arguments
+    parts = [
+        " ".join(map(str, item)) if isinstance(item, list) else str(item) for item in value.values()
+    ]
+    return " ".join(part.partition("\n")[0] for part in parts)
+
+
+def cut(text: str) -> str:
+    """One line that fits."""
+    line = " ".join(text.split())
+    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
+
+
+def shorten(patch: str) -> str:
+    """A patch that does not fill the screen; the rest is in its file."""
+    lines = patch.splitlines()
+    if len(lines) <= PATCH_LINES:
+        return "\n".join(lines)
+    rest = len(lines) - PATCH_LINES
+    return "\n".join([*lines[:PATCH_LINES], f"[{rest} more lines in the patch file]"])

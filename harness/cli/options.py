@@ -1,0 +1,92 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from harness.run.options import BoxOptions
+
+__all__ = ["box_options", "json_option", "patch_options", "print_json", "take_box"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+RUNNERS = click.Choice(["auto", "process", "bubblewrap", "docker"])
+LEVELS = click.Choice(["process", "namespace", "container", "kernel"])
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def json_option(function: F) -> F:
+    """``--json``: one document on standard output, everything else on standard error."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(
+        function
+    )
+
+
+def box_options(function: F) -> F:
+    """Which box, which image, which policy, which workspace."""
+    for option in reversed(
+        (
+            click.option("--policy", metavar="NAME|FILE", help="A profile or a policy file."),
+            click.option(
+                "--workspace", type=click.Path(path_type=Path), help="The folder to work on."
+            ),
+            click.option("--runner", type=RUNNERS, help="The box; auto takes the strongest."),
+            click.option("--runtime", metavar="NAME", help="An OCI runtime of the engine."),
+            click.option("--image", metavar="NAME", help="The image that runs in the box."),
+            click.option(
+                "--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds."
+            ),
+            click.option(
+                "--accept-isolation", type=LEVELS, help="Put up with a weaker box than asked for."
+            ),
+            click.option(
+                "--include",
+                multiple=True,
+                metavar="PATTERN",
+                help="Copy in what would be left out; may be repeated.",
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def patch_options(function: F) -> F:
+    """What becomes of the changes."""
+    for option in reversed(
+        (
+            click.option("--patch", type=FILE, metavar="FILE", help="Write the changes there too."),
+            click.option("--apply", is_flag=True, help="Apply the changes to the workspace."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can carry
+    """The one document of ``--json``."""
+    import json
+
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+BOX_KEYS = (
+    "policy", "workspace", "runner", "runtime", "image", "timeout", "include", "patch", "apply",
+)  # fmt: skip
+
+
+def take_box(given: dict[str, Any]) -> BoxOptions:
+    """The options that say where to run, taken out of all that were given."""
+    from harness.run.options import BoxOptions
+    from policies import Isolation
+
+    level = given.pop("accept_isolation")
+    return BoxOptions(
+        accept_isolation=Isolation.parse(level) if level else None,
+        **{key: given.pop(key) for key in BOX_KEYS},
+    )

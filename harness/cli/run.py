@@ -1,0 +1,62 @@
+"""``stockade run``: an agent, a task, a box, a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from harness.cli.options import box_options, json_option, patch_options, print_json
+
+__all__ = ["run"]
+
+POSITIVE = click.IntRange(min=1)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.argument("task", required=False, type=FOLDER)
+@click.option("--instruction", metavar="TEXT", help="What to do, where there is no task folder.")
+@box_options
+@click.option("--agent", type=click.Choice(["model", "oracle", "nop"]), default="model")
+@click.option("--model", metavar="SPEC", help="scripted:FILE, openai:NAME, anthropic:NAME.")
+@click.option("--max-steps", type=POSITIVE, metavar="N", help="Lower the budget of steps.")
+@click.option("--max-tool-calls", type=POSITIVE, metavar="N", help="Lower that of tool calls.")
+@click.option("--fail-on-denial", is_flag=True, help="Exit 4 if anything was denied.")
+@click.option("--in-place", is_flag=True, help="Work on the workspace itself.")
+@patch_options
+@click.option("--out", type=FOLDER, metavar="DIR", help="The run folder; empty or absent.")
+@click.option("--locked", is_flag=True, help="Refuse to run what differs from an earlier run.")
+@click.option("--project-policy", type=click.Path(path_type=Path), help="Restrict further.")
+@click.option("--strict-network", is_flag=True, help="Refuse a task silent on the network.")
+@json_option
+def run(*, as_json: bool, **given: Any) -> int:  # noqa: ANN401 - click's own values
+    """Run an agent on TASK (a folder in the Harbor layout) or on --instruction.
+
+    \b
+    Exit codes: 0 passed · 1 not passed · 2 usage, configuration or policy ·
+    3 infrastructure · 4 denied (with --fail-on-denial) · 5 an approval that
+    nobody could give · 6 budget spent · 7 model · 8 verifier broken ·
+    130/143 cancelled.
+    """  # noqa: D301 - click reads this backspace as "do not wrap"
+    from harness.cli.loop import run_until_stopped
+    from harness.cli.narrator import Narrator
+    from harness.run import make_job, run_job
+
+    job = make_job(run_options(given))
+    narrator = Narrator()
+    report = run_until_stopped(lambda stop: run_job(job, narrator=narrator, stop=stop))
+    if as_json:
+        print_json(report.record)
+    narrator.conclude(report)
+    return report.exit_code
+
+
+def run_options(given: dict[str, Any]) -> Any:  # noqa: ANN401
+    """The options as the run takes them."""
+    from harness.cli.options import take_box
+    from harness.run.options import RunOptions
+
+    box = take_box(given)
+    return RunOptions(box=box, **cast("dict[str, Any]", given))

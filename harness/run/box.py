@@ -1,0 +1,72 @@
+"""Chooses the box and opens sessions in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from harness.run.job import BoxWish
+from policies import Isolation, Limits
+from runners import Runner, Session, SessionSpec, choose
+
+__all__ = ["Box", "all_runners"]
+
+
+class Box:
+    """The chosen runner, and the sessions that one run opens in it.
+
+    Every session is closed by ``close``, which may be called twice.
+    """
+
+    def __init__(self, runner: Runner, spec: SessionSpec) -> None:
+        self.runner = runner
+        self.spec = spec
+        self.sessions: list[Session] = []
+
+    @classmethod
+    async def choose(
+        cls,
+        wish: BoxWish,
+        need: Isolation,
+        *,
+        run: str,
+        limits: Limits,
+        workdir: str = "/workspace",
+        env: tuple[tuple[str, str], ...] = (),
+    ) -> Box:
+        """The box that meets the wish and the level, or UnavailableError with the cure."""
+        runner = await choose(wish.runner, need, wish.accept)
+        spec = SessionSpec(
+            run=run,
+            image=wish.image,
+            workspace=workdir,
+            limits=limits,
+            env=env,
+            runtime=wish.runtime,
+        )
+        return cls(runner, spec)
+
+    async def sweep(self) -> Sequence[str]:
+        """Remove what dead harnesses left in this kind of box."""
+        return await self.runner.sweep()
+
+    async def open(self, in_place: Path | None = None) -> Session:
+        """A fresh session."""
+        session = await self.runner.open(replace(self.spec, in_place=in_place))
+        self.sessions.append(session)
+        return session
+
+    async def close(self) -> None:
+        """End all sessions."""
+        while self.sessions:
+            await self.sessions.pop().close()
+
+
+def all_runners() -> Sequence[Runner]:
+    """One of each box, whether it works here or not."""
+    from runners.bubblewrap import BubblewrapRunner
+    from runners.docker import DockerRunner
+    from runners.process import ProcessRunner
+
+    return (DockerRunner(), BubblewrapRunner(), ProcessRunner())

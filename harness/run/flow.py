@@ -1,0 +1,202 @@
+"""One run from start to end: open a box, let the agent work, take the patch, verify.
+
+Whatever ends a run (the agent, a signal, a failure of ours) the log gets its last record and
+``result.json`` is written; the boxes are closed and the scratch folder is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from harness.run.lock_content import lock_of
+from harness.run.outgoing import Changes, Workspace
+
+from harness.event import Notice, RunEnd, RunStart, VerifyEnd, VerifyStart
+from harness.run.agent import Ended, work_on
+from harness.run.audience import Audience
+from harness.run.box import Box
+from harness.run.folder import RunFolder, new_id
+from harness.run.job import Job
+from harness.run.lock import check_locked, earlier_lock
+from harness.run.report import Report, State
+from harness.run.stop import Stop
+from harness.run.work import Work, begin, sweep_scratch
+from harness.verify import Verification, set_scene, verify
+from runners import Session
+
+__all__ = ["run_job"]
+
+
+async def run_job(job: Job, *, audience: Audience, stop: Stop) -> Report:
+    """Run a job to its end; only the operator's mistakes before the start are raised."""
+    run = new_id()
+    earlier = earlier_lock(job.task.name, job.task.folder) if job.options.locked else None
+    folder = RunFolder.create(run, job.options.out)
+    state = State(job.task.name, fail_on_denial=job.options.fail_on_denial)
+    with begin(run, folder, audience, stop) as work:
+        work.events.emit(RunStart(start_facts(job)))
+        for note in job.notes:
+            tell(work, "note", note)
+        async with ending(work, state):
+            await drive(job, work, state, earlier)
+        state.facts |= {"started": work.started, "ended": now()}
+        work.events.emit(RunEnd(state.status, end_facts(state)))
+        head, records = work.log.head, work.log.count
+    state.facts["log"] = {"head": head, "records": records}
+    record = state.record(run)
+    folder.write_result(record)
+    return Report(record, folder, state.patch)
+
+
+@asynccontextmanager
+async def ending(work: Work, state: State) -> AsyncIterator[None]:
+    """Turns what can end a run early into its state: a stop, a mistake, a failure of ours."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not work.stop.requested:
+            raise
+        task = asyncio.current_task()
+        assert task is not None
+        task.uncancel()
+        state.status = "aborted"
+    except Exception as error:
+        state.error = describe(error)
+        code = getattr(error, "exit_code", 3)
+        state.status = "infrastructure"
+        state.code = code if code == 2 else None
+        tell(work, "error", state.error)
+    if work.stop.requested:
+        state.status, state.stopped = "aborted", work.stop.code
+
+
+def describe(error: Exception) -> str:
+    """An error in one text; a fault of our own code says so."""
+    if isinstance(getattr(error, "exit_code", None), int):
+        return str(error)
+    return f"internal error: {type(error).__name__}: {error}"
+
+
+async def drive(
+    job: Job, work: Work, state: State, earlier: tuple[Path, dict[str, object]] | None
+) -> None:
+    """The run itself; leaves what it learns in the state as it learns it."""
+    with work.stop.interruptible():
+        for line in sweep_scratch():
+            tell(work, "swept", line)
+        box = await Box.choose(
+            job.wish,
+            job.policy.isolation,
+            run=work.run,
+            limits=job.limits,
+            workdir=job.task.workdir,
+            env=job.task.env,
+        )
+    try:
+        with work.stop.interruptible():
+            for line in await box.sweep():
+                tell(work, "swept", line)
+            workspace = Workspace(job, work)
+            session = await box.open(workspace.bound)
+            lock = lock_of(job, box, session)
+            if earlier is not None:
+                check_locked(earlier, lock)
+            await workspace.fill(session)
+            lock["workspace"] = {"digest": workspace.digest}
+            work.folder.write_lock(lock)
+            state.facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
+        keep(state, await work_on(job, work, session))
+        with work.stop.interruptible():
+            changes = await workspace.take(session)
+            state.patch = changes.patch
+            state.facts["patch"] = changes.record()
+            await box.close()
+            state.verification = await judge(job, work, box, changes)
+            finish(job, work, state, changes)
+    finally:
+        await asyncio.shield(box.close())
+
+
+def keep(state: State, ended: Ended) -> None:
+    """How the agent ended."""
+    state.status = ended.status
+    state.answer = ended.answer
+    state.error = ended.error
+    state.spent = ended.spent
+    state.denials = ended.denials
+    state.unanswered = ended.unanswered
+
+
+async def judge(job: Job, work: Work, box: Box, changes: Changes) -> Verification:
+    """Verify the result in a fresh session, unless there is nothing to verify it by."""
+    check = job.task.check
+    if check is None:
+        return Verification("none", "the task has no verifier")
+    scene = set_scene(
+        check,
+        original=changes.original,
+        result=changes.result,
+        tests=job.task.tests,
+        found=changes.startup,
+    )
+    work.events.emit(VerifyStart({"argv": list(check.argv), "tests": list(check.tests)}))
+    session = await box.open()
+    found = await verify(session, check, scene, job.limits)
+    await box.close()
+    work.events.emit(VerifyEnd({**found.record(), "output": found.output}))
+    return found
+
+
+def finish(job: Job, work: Work, state: State, changes: Changes) -> None:
+    """Put the patch where it was asked for."""
+    work.folder.patch.write_bytes(changes.patch)
+    if job.options.box.patch is not None:
+        job.options.box.patch.write_bytes(changes.patch)
+    if job.options.box.apply:
+        state.facts["applied"] = changes.apply()
+
+
+def start_facts(job: Job) -> dict[str, object]:
+    """What the first record says."""
+    return {
+        "kind": "run",
+        "task": job.task.name,
+        "agent": job.agent,
+        "model": job.model_name,
+        "instruction": job.task.instruction,
+        "policy": {"name": job.policy.name, "digest": job.policy.digest},
+        "budgets": {
+            "steps": job.budgets.steps,
+            "tool_calls": job.budgets.tool_calls,
+            "wall_seconds": job.budgets.wall_seconds,
+        },
+    }
+
+
+def end_facts(state: State) -> dict[str, object]:
+    """What the last record says."""
+    return {
+        "verdict": state.verification.verdict,
+        "exit_code": state.exit_code,
+        "spent": state.spent,
+        "error": state.error,
+    }
+
+
+def tell(work: Work, kind: str, text: str) -> None:
+    """Record a remark, and say it."""
+    work.events.emit(Notice(kind, text))
+
+
+def now() -> str:
+    """RFC 3339, UTC."""
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def session_image(session: Session) -> dict[str, str]:
+    """What runs inside."""
+    return dict(session.image)

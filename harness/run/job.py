@@ -1,0 +1,189 @@
+"""From what the operator asked for to what will be done; every mistake is found here.
+
+Precedence: flags, then the environment and the configuration file (harness.config), then the
+task where the key is the task's to say (decision 12).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.config import Config, load_config
+from harness.errors import ConfigError
+from harness.models.choice import make_model, model_from_environment
+from harness.run.options import AgentName, BoxOptions, RunOptions
+from harness.task import Task, load_task, task_of_instruction
+from policies import Budgets, Isolation, Limits, Policy
+from policies import load as load_policy
+
+if TYPE_CHECKING:
+    from harness.model import Model
+
+__all__ = ["BoxWish", "Job", "make_job", "make_wish", "workspace_folder"]
+
+IMAGE = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class BoxWish:
+    """The box that is wanted, with every default filled in."""
+
+    runner: str
+    accept: Isolation | None
+    image: str
+    runtime: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a run needs to know before it starts.
+
+    Attributes:
+        options: as they were given.
+        task: what is asked.
+        policy: under which rules.
+        limits, budgets: the policy's, lowered by task and flags.
+        wish: which box.
+        agent: who works on it.
+        model: the model, where the agent is one, and how it was named.
+        workspace: the folder that is copied in, or bound; None: an empty one.
+        notes: what the operator should know before it starts.
+    """
+
+    options: RunOptions
+    task: Task
+    policy: Policy
+    limits: Limits
+    budgets: Budgets
+    wish: BoxWish
+    agent: AgentName
+    model: Model | None
+    model_name: str | None
+    workspace: Path | None
+    notes: tuple[str, ...]
+
+
+def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Job:
+    """Look up and check everything; ConfigError (exit 2) says what does not fit."""
+    config = load_config(environ)
+    task = find_task(options, environ)
+    policy = load_policy(options.box.policy or task.policy or config.policy or "python-dev")
+    workspace = workspace_folder(options.box.workspace or task.workspace)
+    check_destination(options)
+    notes = [*task.warnings]
+    limits = lowered_limits(policy.limits, task)
+    budgets = lowered_budgets(policy.budgets, options, task, notes)
+    model_name = name_model(options, task, config, environ)
+    return Job(
+        options=options,
+        task=task,
+        policy=policy,
+        limits=limits,
+        budgets=budgets,
+        wish=make_wish(options.box, config, task.image),
+        agent=options.agent,
+        model=make_model(model_name, environ=environ, config=config.models) if model_name else None,
+        model_name=model_name,
+        workspace=workspace,
+        notes=tuple(notes),
+    )
+
+
+def find_task(options: RunOptions, environ: Mapping[str, str]) -> Task:
+    """The task folder, or the instruction as a task; exactly one of the two."""
+    if (options.task is None) == (options.instruction is None):
+        raise ConfigError("name a task folder, or say --instruction TEXT; exactly one of the two")
+    if options.task is not None:
+        task = load_task(options.task, strict_network=options.strict_network, environ=environ)
+    else:
+        task = task_of_instruction(options.instruction or "")
+    solved = task.solution is not None and (task.solution / "solve.sh").is_file()
+    if options.agent == "oracle" and not solved:
+        raise ConfigError("--agent oracle: the task has no solution/solve.sh")
+    return task
+
+
+def workspace_folder(folder: Path | None) -> Path | None:
+    """The folder, if it is one."""
+    if folder is not None and not folder.is_dir():
+        state = "is not a folder" if folder.exists() else "does not exist"
+        raise ConfigError(f"the workspace {folder} {state}")
+    return folder
+
+
+def check_destination(options: RunOptions) -> None:
+    """Flags that need a workspace of the operator's, or exclude each other."""
+    own = options.box.workspace is not None
+    if options.in_place and options.box.apply:
+        raise ConfigError("--in-place works on the workspace itself; --apply has nothing to add")
+    for flag, given in (("--in-place", options.in_place), ("--apply", options.box.apply)):
+        if given and not own:
+            raise ConfigError(f"{flag} needs --workspace: a task's own files are never changed")
+
+
+def make_wish(box: BoxOptions, config: Config, task_image: str | None = None) -> BoxWish:
+    """The box with every default filled in."""
+    accept = box.accept_isolation
+    if accept is None and config.accept_isolation is not None:
+        try:
+            accept = Isolation.parse(config.accept_isolation)
+        except ValueError as error:
+            raise ConfigError(f"accept_isolation: {error}") from None
+    return BoxWish(
+        runner=box.runner or config.runner or "auto",
+        accept=accept,
+        image=box.image or task_image or config.image or IMAGE,
+        runtime=box.runtime or config.runtime,
+    )
+
+
+def lowered_limits(limits: Limits, task: Task) -> Limits:
+    """The policy's limits, lowered where the task asks for less."""
+    return replace(
+        limits,
+        memory_mib=min(limits.memory_mib, task.memory_mib or limits.memory_mib),
+        disk_mib=min(limits.disk_mib, task.disk_mib or limits.disk_mib),
+    )
+
+
+def lowered_budgets(budgets: Budgets, options: RunOptions, task: Task, notes: list[str]) -> Budgets:
+    """The policy's budgets, lowered by flags and task; a flag that would raise one is noted."""
+    lowered = replace(
+        budgets,
+        steps=min(budgets.steps, options.max_steps or budgets.steps),
+        tool_calls=min(budgets.tool_calls, options.max_tool_calls or budgets.tool_calls),
+        wall_seconds=min(
+            budgets.wall_seconds,
+            options.box.timeout or budgets.wall_seconds,
+            task.agent_seconds or budgets.wall_seconds,
+        ),
+    )
+    for flag, asked, got in (
+        ("--max-steps", options.max_steps, lowered.steps),
+        ("--max-tool-calls", options.max_tool_calls, lowered.tool_calls),
+        ("--timeout", options.box.timeout, lowered.wall_seconds),
+    ):
+        if asked is not None and asked > got:
+            notes.append(f"{flag} {asked:g}: cannot raise the limit of {got:g}")
+    return lowered
+
+
+def name_model(
+    options: RunOptions, task: Task, config: Config, environ: Mapping[str, str]
+) -> str | None:
+    """Which model, in the form that ``--model`` takes (decision 25)."""
+    if options.agent != "model":
+        return None
+    named = options.model or config.model or model_from_environment(environ)
+    if named is None and task.script is not None:
+        named = f"scripted:{task.script}"
+    if named is None:
+        raise ConfigError(
+            "no model: name one with --model (scripted:FILE, openai:NAME, anthropic:NAME), in the "
+            "configuration, or by OPENAI_API_KEY and OPENAI_MODEL"
+        )
+    return named

@@ -1,0 +1,208 @@
+"""One command in a box under a policy: what ``stockade exec`` does (decision 10)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from harness.run.outgoing import Workspace
+
+from harness.config import load_config
+from harness.errors import ConfigError
+from harness.event import RunEnd, RunStart
+from harness.run.audience import Audience
+from harness.run.box import Box
+from harness.run.flow import describe, tell
+from harness.run.folder import RunFolder, new_id
+from harness.run.job import BoxWish, make_wish, workspace_folder
+from harness.run.lock import lock_of
+from harness.run.options import SingleOptions
+from harness.run.single_code import single_code
+from harness.run.stop import Stop
+from harness.run.work import Work, begin, sweep_scratch
+from policies import Command, Limits, Policy, Verdict
+from policies import load as load_policy
+from runners import OnOutput, Outcome
+
+if TYPE_CHECKING:
+    from harness.action import Performed
+
+__all__ = ["Single", "SingleReport", "make_single", "run_single"]
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """One command, with all that was looked up for it."""
+
+    options: SingleOptions
+    policy: Policy
+    limits: Limits
+    wish: BoxWish
+
+
+@dataclass(frozen=True, slots=True)
+class SingleReport:
+    """What came of it: the record of ``result.json``, and the exit code."""
+
+    record: dict[str, Any]
+    folder: RunFolder
+    exit_code: int
+    performed: Performed | None
+    error: str | None
+
+
+def make_single(options: SingleOptions, environ: Mapping[str, str] = os.environ) -> Single:
+    """Look up and check everything; ConfigError says what does not fit."""
+    if bool(options.argv) == (options.line is not None):
+        raise ConfigError("name a command after --, or say --line; exactly one of the two")
+    if options.box.apply and options.box.workspace is None:
+        raise ConfigError("--apply needs --workspace")
+    config = load_config(environ)
+    workspace_folder(options.box.workspace)
+    policy = load_policy(options.box.policy or config.policy or "readonly")
+    seconds = min(policy.limits.wall_seconds, options.box.timeout or policy.limits.wall_seconds)
+    limits = replace(policy.limits, wall_seconds=seconds)
+    return Single(options, policy, limits, make_wish(options.box, config))
+
+
+async def run_single(
+    single: Single, *, audience: Audience, stop: Stop, on_output: OnOutput | None = None
+) -> SingleReport:
+    """Judge the command and run it; the run folder is complete whatever happens."""
+    run = new_id()
+    folder = RunFolder.create(run)
+    performed, error, stopped = None, None, None
+    facts: dict[str, Any] = {}
+    with begin(run, folder, audience, stop) as work:
+        work.events.emit(RunStart(start_facts(single)))
+        try:
+            performed = await drive(single, work, facts, on_output)
+        except asyncio.CancelledError:
+            if not stop.requested:
+                raise
+            task = asyncio.current_task()
+            assert task is not None
+            task.uncancel()
+            stopped = stop.code
+        except Exception as raised:
+            error = describe(raised)
+            tell(work, "error", error)
+        code = stopped or (125 if performed is None else single_code(performed))
+        status = "aborted" if stopped else "completed" if performed else "infrastructure"
+        work.events.emit(RunEnd(status, {"exit_code": code, "error": error}))
+        facts["log"] = {"head": work.log.head, "records": work.log.count}
+    record = {
+        "schema": 1,
+        "run": run,
+        "task": "exec",
+        "status": status,
+        "verdict": "none",
+        "reward": None,
+        "spent": {"tool_calls": int(bool(performed and performed.outcomes))},
+        "exit_code": code,
+        "error": error,
+        **(performed_record(performed) if performed else {}),
+        **facts,
+    }
+    folder.write_result(record)
+    return SingleReport(record, folder, code, performed, error)
+
+
+async def drive(
+    single: Single, work: Work, facts: dict[str, Any], on_output: OnOutput | None
+) -> Performed:
+    """Open the box, copy in, perform, copy out."""
+    from harness.action import perform
+
+    options = single.options
+    with work.stop.interruptible():
+        for line in sweep_scratch():
+            tell(work, "swept", line)
+        box = await Box.choose(
+            single.wish, single.policy.isolation, run=work.run, limits=single.limits
+        )
+        try:
+            for line in await box.sweep():
+                tell(work, "swept", line)
+            workspace = Workspace(options.box.workspace, options.box.include, work)
+            session = await box.open()
+            await workspace.fill(session)
+            work.folder.write_lock(lock_of(single.policy, box, session, work.run, workspace.digest))
+            facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
+            performed = await perform(
+                session,
+                single.policy,
+                asked(options),
+                limits=single.limits,
+                on_output=on_output,
+                events=work.events,
+            )
+            if options.box.patch is not None or options.box.apply:
+                changes = await workspace.take(session)
+                changes.deliver(work.folder.patch, options.box)
+                facts["patch"] = changes.record()
+            return performed
+        finally:
+            await asyncio.shield(box.close())
+
+
+def asked(options: SingleOptions) -> Command | str:
+    """The command, or the line."""
+    if options.line is not None:
+        return options.line
+    return Command(options.argv, stdin=options.stdin)
+
+
+def start_facts(single: Single) -> dict[str, Any]:
+    """What the first record says."""
+    options = single.options
+    return {
+        "kind": "exec",
+        "task": "exec",
+        "argv": list(options.argv) or None,
+        "line": options.line,
+        "policy": {"name": single.policy.name, "digest": single.policy.digest},
+    }
+
+
+def performed_record(performed: Performed) -> dict[str, Any]:
+    """The verdict and the outcomes, for machines."""
+    return {
+        "decision": performed.verdict.decision.label,
+        "verdict_on": verdict_record(performed.verdict),
+        "outcomes": [outcome_record(outcome) for outcome in performed.outcomes],
+    }
+
+
+def verdict_record(verdict: Verdict) -> dict[str, Any]:
+    """Which rule and which word."""
+    return {
+        "decision": verdict.decision.label,
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+        "line": verdict.line,
+        "word": verdict.word,
+        "message": verdict.message,
+    }
+
+
+def outcome_record(outcome: Outcome) -> dict[str, Any]:
+    """The facts of one call, with the kept output as text."""
+    return {
+        "ending": str(outcome.ending),
+        "code": outcome.code,
+        "signal": outcome.signal,
+        "limit": outcome.limit,
+        "limits_hit": [
+            {"limit": hit.limit, "evidence": hit.evidence} for hit in outcome.limits_hit
+        ],
+        "stdout": outcome.stdout.text(),
+        "stdout_bytes": outcome.stdout.total,
+        "stderr": outcome.stderr.text(),
+        "stderr_bytes": outcome.stderr.total,
+        "wall_seconds": outcome.wall_seconds,
+        "cpu_seconds": outcome.cpu_seconds,
+    }

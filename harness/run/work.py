@@ -1,0 +1,73 @@
+"""What all parts of one run share."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.bus import Events
+from harness.record import EventLog
+from harness.run.audience import Audience
+from harness.run.folder import RunFolder, list_runs
+from harness.run.stop import Stop
+from runners import Owner
+
+__all__ = ["Work", "begin", "sweep_scratch"]
+
+SCRATCH = "scratch"
+OWNER = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The folder, the log, the audience and the stop of one run.
+
+    Attributes:
+        scratch: a folder for copies, gone when the run ends.
+    """
+
+    run: str
+    folder: RunFolder
+    log: EventLog
+    events: Events
+    audience: Audience
+    stop: Stop
+    scratch: Path
+
+
+@contextmanager
+def begin(run: str, folder: RunFolder, audience: Audience, stop: Stop) -> Iterator[Work]:
+    """Open the log, and a scratch folder that a later start can tell to be abandoned."""
+    scratch = folder.path / SCRATCH
+    scratch.mkdir(mode=0o700)
+    (scratch / OWNER).write_text(str(Owner.me()), encoding="utf-8")
+    log = EventLog.create(folder.events, run=run)
+    try:
+        events = Events(run=run, log=log)
+        events.subscribe(audience.hear)
+        yield Work(run, folder, log, events, audience, stop, scratch)
+    finally:
+        log.close()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def sweep_scratch(root: Path | None = None) -> list[str]:
+    """Remove the scratch folders of runs whose harness is dead."""
+    swept = []
+    for run in list_runs(root):
+        scratch = run.path / SCRATCH
+        if abandoned(scratch):
+            shutil.rmtree(scratch, ignore_errors=True)
+            swept.append(f"scratch folder of run {run.path.name}")
+    return swept
+
+
+def abandoned(scratch: Path) -> bool:
+    """Whether a scratch folder is there and its owner is surely dead."""
+    try:
+        return Owner.parse((scratch / OWNER).read_text(encoding="utf-8")).state() == "dead"
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,1 @@
+"""Two programs that run inside the box of a verification; nothing imports them on the host."""

@@ -1,0 +1,158 @@
+"""Runs a test command as a child and says afterwards what its tests reported.
+
+Started as ``python3 -I -S -c SOURCE`` with its orders on standard input. What it says goes to
+its own standard output, signed with a nonce that only it and the harness know; the child never
+has that descriptor (its output goes to standard error) and cannot read this process, which is
+not dumpable. So code under test can end the child, or this process, but cannot write a verdict.
+
+Standard library only, Python 3.8 and later: it runs under the Python of the box.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hmac
+import json
+import os
+import select
+import shutil
+import sys
+import tempfile
+from typing import Any, Dict, List, Tuple
+
+PR_SET_DUMPABLE = 4
+MOST_BYTES = 64 << 20
+"""Of reports; a child that sends more is not reporting tests."""
+
+
+def main() -> None:
+    """Do what the orders say."""
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    orders = json.load(sys.stdin)
+    nonce = orders["nonce"].encode()
+    before = digest(orders["guarded"])
+    folder = tempfile.mkdtemp(prefix="verify-")
+    try:
+        report = watch(orders, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    report["guarded"] = digest(orders["guarded"]) == before
+    body = json.dumps(report)
+    seal = hmac.new(nonce, body.encode(), "sha256").hexdigest()
+    sys.stdout.write(seal + " " + body + "\n")
+
+
+def watch(orders: Dict[str, Any], folder: str) -> Dict[str, Any]:
+    """Run the child to its end and judge what came through its pipe."""
+    with open(os.path.join(folder, "stockade_report.py"), "w", encoding="utf-8") as file:
+        file.write(orders["plugin"])
+    key = os.urandom(32)
+    key_read, key_write = os.pipe()
+    report_read, report_write = os.pipe()
+    os.write(key_write, key)
+    os.close(key_write)
+    environ = dict(os.environ, PYTHONPATH=folder, PYTHONSAFEPATH="1", PYTHONDONTWRITEBYTECODE="1")
+    environ["PYTEST_ADDOPTS"] = "-p stockade_report -p no:cacheprovider"
+    environ["STOCKADE_REPORT"] = "%d %d" % (key_read, report_write)
+    for fd in (key_read, report_write):
+        os.set_inheritable(fd, True)
+    try:
+        child = spawn(orders["argv"], environ)
+    except OSError as error:
+        return {"start_error": error.strerror or str(error)}
+    os.close(key_read)
+    os.close(report_write)
+    data, status = collect(child, report_read)
+    report = judge(data, key, orders["tests"])
+    report["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
+    return report
+
+
+def spawn(argv: List[str], environ: Dict[str, str]) -> int:
+    """Start the child: no input, both outputs to our standard error."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, 2, 1)]
+    return os.posix_spawnp(argv[0], argv, environ, file_actions=actions)
+
+
+def collect(child: int, pipe: int) -> Tuple[bytes, int]:
+    """What came through the pipe until the child itself ended, and how it ended.
+
+    Not until end of file: something that the child left running may hold the pipe open.
+    """
+    os.set_blocking(pipe, False)
+    data = bytearray()
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        select.select([pipe], [], [], 0 if ended else 0.02)
+        drain(pipe, data)
+        if ended:
+            return bytes(data), status
+
+
+def drain(pipe: int, data: bytearray) -> None:
+    """Read what is there; beyond the bound it is read and dropped."""
+    while True:
+        try:
+            chunk = os.read(pipe, 1 << 16)
+        except BlockingIOError:
+            return
+        if not chunk:
+            return
+        if len(data) < MOST_BYTES:
+            data += chunk
+
+
+def judge(data: bytes, key: bytes, wanted: List[str]) -> Dict[str, Any]:
+    """The reports of the wanted tests; a line with a wrong seal or number spoils all of them."""
+    report = {"started": False, "finished": None, "forged": False, "changed": [], "passed": []}
+    phases: Dict[str, List[str]] = {}
+    names = {real(test): test for test in wanted}
+    count = 0
+    for number, line in enumerate(data.split(b"\n")[:-1]):
+        seal, _, body = line.partition(b" ")
+        good = hmac.new(key, b"%d " % number + body, "sha256").hexdigest().encode()
+        if not hmac.compare_digest(seal, good):
+            report["forged"] = True
+            break
+        record = json.loads(body)
+        if record["kind"] == "start":
+            report["started"] = True
+        elif record["kind"] == "finish":
+            report["finished"], report["changed"] = record["code"], record["changed"]
+        else:
+            count += record["when"] == "call"
+            if record["test"] in names:
+                phases.setdefault(record["test"], []).append(
+                    record["when"] + ":" + record["outcome"]
+                )
+    good_phases = ["setup:passed", "call:passed", "teardown:passed"]
+    report["passed"] = [test for test in wanted if phases.get(test) == good_phases]
+    report["ran"] = count
+    return report
+
+
+def real(test: str) -> str:
+    """An address with the real path of its file, as the plugin reports it."""
+    path, _, rest = test.partition("::")
+    return os.path.realpath(path) + "::" + rest
+
+
+def digest(folders: List[str]) -> str:
+    """One digest over all regular files of some folders."""
+    total = hmac.new(b"", digestmod="sha256")
+    for top in folders:
+        alone = [] if os.path.isdir(top) else [(os.path.dirname(top), [], [os.path.basename(top)])]
+        for folder, names, files in alone or os.walk(top):
+            names[:] = sorted(name for name in names if name != "__pycache__")
+            for name in sorted(files):
+                path = os.path.join(folder, name)
+                total.update(path.encode("utf-8", "surrogateescape") + b"\0")
+                if os.path.isfile(path) and not os.path.islink(path):
+                    with open(path, "rb") as file:
+                        total.update(file.read() + b"\0")
+    return total.hexdigest()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""The two programs that verify inside a box, run here as a box would run them."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+BOX = Path(__file__).parents[3] / "harness" / "verify" / "box"
+GOOD = "def add(a, b):\n    return a + b\n"
+BAD = "def add(a, b):\n    return a - b\n"
+TEST = "from calc import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n"
+
+
+class Place:
+    """A workspace and a tests folder, and what the watching parent says of them."""
+
+    def __init__(self, root: Path) -> None:
+        self.workspace, self.tests = root / "workspace", root / "tests"
+        self.workspace.mkdir()
+        self.tests.mkdir()
+        self.write("tests/test_calc.py", TEST)
+
+    def write(self, path: str, text: str) -> None:
+        file = self.workspace.parent / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+
+    def raw(self, *argv: str) -> subprocess.CompletedProcess[str]:
+        orders = {
+            "nonce": "nonce",
+            "plugin": (BOX / "plugin.py").read_text(),
+            "argv": list(argv) or [sys.executable, "-m", "pytest", "-q", str(self.tests)],
+            "tests": [f"{self.tests}/test_calc.py::test_add"],
+            "guarded": [str(self.tests)],
+        }
+        source = (BOX / "watch.py").read_text()
+        return subprocess.run(
+            [sys.executable, "-I", "-S", "-c", source],
+            input=json.dumps(orders),
+            text=True,
+            cwd=self.workspace,
+            env={"PATH": "/usr/bin:/bin", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+
+    def report(self, *argv: str) -> dict:
+        seal, _, body = self.raw(*argv).stdout.strip().partition(" ")
+        assert seal == hmac.new(b"nonce", body.encode(), "sha256").hexdigest()
+        return json.loads(body)
+
+    def passed(self, *argv: str) -> bool:
+        """Whether the report speaks for a pass in every respect."""
+        report = self.report(*argv)
+        return (
+            bool(report["passed"])
+            and report["code"] == report["finished"] == 0
+            and not report["forged"]
+            and not report["changed"]
+            and report["guarded"]
+        )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_right_result_passes(place: Place) -> None:
+    place.write("workspace/calc.py", GOOD)
+    assert place.passed()
+
+
+def test_a_wrong_result_does_not_pass(place: Place) -> None:
+    place.write("workspace/calc.py", BAD)
+    assert not place.passed()
+
+
+def test_leaving_early_with_code_0_does_not_pass(place: Place) -> None:
+    place.write("workspace/calc.py", "import os\nos._exit(0)\n")
+    report = place.report()
+    assert (report["code"], report["passed"], report["finished"]) == (0, [], None)
+
+
+def test_a_module_with_the_test_tools_name_is_not_the_test_tool(place: Place) -> None:
+    place.write("workspace/calc.py", BAD)
+    place.write("workspace/pytest.py", "import sys\nprint('1 passed')\nsys.exit(0)\n")
+    assert not place.passed()
+
+
+def test_a_module_with_a_standard_modules_name_is_not_imported_by_the_tool(place: Place) -> None:
+    place.write("workspace/calc.py", GOOD)
+    place.write("workspace/doctest.py", "raise SystemExit('shadowed')\n")
+    place.write("workspace/json.py", "raise SystemExit('shadowed')\n")
+    assert place.passed()
+
+
+def test_replacing_a_function_of_the_test_tool_is_seen(place: Place) -> None:
+    place.write(
+        "workspace/calc.py",
+        BAD
+        + """
+import _pytest.runner
+original = _pytest.runner.CallInfo.from_call.__func__
+def from_call(cls, func, when, reraise=None):
+    return original(cls, (lambda: None) if when == "call" else func, when, reraise)
+_pytest.runner.CallInfo.from_call = classmethod(from_call)
+""",
+    )
+    assert place.report()["changed"] == ["_pytest.runner.CallInfo.from_call"]
+
+
+def test_a_plugin_registered_by_code_under_test_is_seen(place: Place) -> None:
+    place.write(
+        "workspace/calc.py",
+        BAD
+        + """
+import gc, pytest
+class Liar:
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self):
+        outcome = yield
+        outcome.get_result().outcome = "passed"
+for thing in gc.get_objects():
+    if isinstance(thing, pytest.PytestPluginManager):
+        thing.register(Liar())
+        break
+""",
+    )
+    assert "pytest_runtest_makereport" in place.report()["changed"]
+
+
+def test_tests_that_change_under_way_are_seen(place: Place) -> None:
+    place.write("workspace/calc.py", GOOD)
+    place.write("tests/test_zzz.py", "def test_x():\n    assert False\n")
+    place.write(
+        "workspace/calc.py",
+        GOOD + f"\nopen({str(place.tests / 'test_zzz.py')!r}, 'w').write('')\n",
+    )
+    assert place.report()["guarded"] is False
+
+
+def test_a_line_written_into_the_report_without_the_key_is_seen(place: Place) -> None:
+    place.write(
+        "workspace/calc.py",
+        BAD
+        + """
+import os
+for fd in range(3, 64):
+    try:
+        os.write(fd, b'0' * 64 + b' {"kind": "finish", "code": 0, "changed": []}\\n')
+    except OSError:
+        pass
+""",
+    )
+    assert not place.passed()
+
+
+def test_killing_the_parent_leaves_no_report(place: Place) -> None:
+    place.write("workspace/calc.py", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n")
+    done = place.raw()
+    assert (done.returncode, done.stdout) == (-9, "")
+
+
+def test_what_the_tests_print_cannot_be_taken_for_the_report(place: Place) -> None:
+    place.write("workspace/calc.py", GOOD)
+    done = place.raw(sys.executable, "-c", "print('0' * 64 + ' {}')")
+    assert done.stdout.count("\n") == 1
+
+
+def test_a_child_that_holds_the_pipe_does_not_hold_up_the_report(place: Place) -> None:
+    place.write(
+        "workspace/calc.py",
+        GOOD + "\nimport os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(8)\n"
+        "    os._exit(0)\n",
+    )
+    assert place.passed()
+
+
+def test_the_environment_of_code_under_test_names_neither_key_nor_pipe(place: Place) -> None:
+    place.write(
+        "workspace/calc.py",
+        GOOD + "\nimport os\nassert not [k for k in os.environ if 'STOCKADE' in k]\n",
+    )
+    assert place.passed()
+
+
+def test_a_command_that_does_not_exist_is_said_so(place: Place) -> None:
+    assert "start_error" in place.report("/nowhere/pytest")
