@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-BOXES = ("docker", "bubblewrap")
+BOXES = ("docker", "bubblewrap", "browser")
 
 
 def required() -> frozenset[str]:
@@ -23,6 +23,8 @@ def missing(box: str) -> str:
     """Why a box cannot be used here, or "" when it can."""
     if box == "docker":
         return missing_docker()
+    if box == "browser":
+        return missing_browser()
     return missing_bubblewrap()
 
 
@@ -40,6 +42,13 @@ def missing_docker() -> str:
         return f"no Docker engine answers: {error}"
     finally:
         client.close()
+    return ""
+
+
+def missing_browser() -> str:
+    lacking = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    if lacking:
+        return f"{lacking[0]} is not installed (apt-get install chromium chromium-driver)"
     return ""
 
 
