@@ -114,6 +114,7 @@ class _Stream(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._unread = bytearray()
         self._ended = False
+        self._hung_up = False
         self._reader: asyncio.Future[None] | None = None
         self._paused = False
         self._writers: list[asyncio.Future[None]] = []
@@ -164,7 +165,7 @@ class _Stream(asyncio.Protocol):
         return data
 
     async def write(self, data: bytes) -> None:
-        if self._transport is None or self._transport.is_closing() or self._ended:
+        if self._transport is None or self._transport.is_closing() or self._ended or self._hung_up:
             raise BrokenPipeError("the box hung up")
         self._transport.write(data)
         if self._paused:
@@ -173,6 +174,7 @@ class _Stream(asyncio.Protocol):
             await waiting
 
     def hang_up(self) -> None:
+        self._hung_up = True
         if self._transport is not None and not self._transport.is_closing():
             with contextlib.suppress(OSError):
                 self._transport.write_eof()
