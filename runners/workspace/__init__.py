@@ -3,12 +3,14 @@
 from runners.workspace.apply import Applied, Conflict, apply_changes
 from runners.workspace.archive import read_archive, write_archive
 from runners.workspace.changes import Change, changes
-from runners.workspace.copying import CopiedIn, CopiedOut, copy_in, copy_out, restore
+from runners.workspace.copied import CopiedIn, CopiedOut
+from runners.workspace.copying import compare, copy_in, copy_out, put_folder, snapshot
 from runners.workspace.digest import digest
 from runners.workspace.leave import Rules
 from runners.workspace.name import shown
 from runners.workspace.patch import Patch, make_patch
 from runners.workspace.protect import PROTECTED, Flag, Protected, flags
+from runners.workspace.result import restore
 from runners.workspace.scan import scan
 from runners.workspace.startup import Startup, startup_files
 from runners.workspace.tree import Item, LeftOut, Tree
@@ -30,15 +32,18 @@ __all__ = [
     "Tree",
     "apply_changes",
     "changes",
+    "compare",
     "copy_in",
     "copy_out",
     "digest",
     "flags",
     "make_patch",
+    "put_folder",
     "read_archive",
     "restore",
     "scan",
     "shown",
+    "snapshot",
     "startup_files",
     "write_archive",
 ]

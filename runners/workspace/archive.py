@@ -23,8 +23,11 @@ __all__ = ["content_of", "read_archive", "write_archive"]
 NO_LIMIT = 1 << 62
 
 
-def write_archive(source: Path, tree: Tree, archive: Path) -> Tree:
-    """Write what `scan` found, and tell it again with the digests of what was really written."""
+def write_archive(source: Path, tree: Tree, archive: Path, *, name_left_out: bool = False) -> Tree:
+    """Write what `scan` found, and tell it again with the digests of what was really written.
+
+    ``name_left_out`` names in the archive what was left out, as a box does.
+    """
     items: dict[str, Item] = {}
     left_out = list(tree.left_out)
 
@@ -38,7 +41,7 @@ def write_archive(source: Path, tree: Tree, archive: Path) -> Tree:
     with open(os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         writer = Writer(file.write, NO_LIMIT, note)
         try:
-            write_items(source, tree, writer)
+            write_items(source, tree, writer, name_left_out=name_left_out)
         except Refusal as refused:
             where = shown(to_text(refused.path)) if refused.path else shown(str(source))
             raise WorkspaceError(
@@ -47,7 +50,7 @@ def write_archive(source: Path, tree: Tree, archive: Path) -> Tree:
     return dataclasses.replace(tree, items=items, left_out=tuple(left_out))
 
 
-def write_items(source: Path, tree: Tree, writer: Writer) -> None:
+def write_items(source: Path, tree: Tree, writer: Writer, *, name_left_out: bool) -> None:
     """Write the items of a tree: folders and files as they come, links last."""
     root = open_source(source)
     try:
@@ -68,6 +71,8 @@ def write_items(source: Path, tree: Tree, writer: Writer) -> None:
     for path, item in tree.items.items():
         if item.kind == "link":
             writer.link(to_bytes(path), to_bytes(item.target))
+    for left in tree.left_out if name_left_out else ():
+        writer.refuse(to_bytes(left.path), left.reason)
     writer.finish()
 
 

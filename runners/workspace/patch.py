@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,19 @@ class Patch:
     text: bytes
     changes: tuple[Change, ...]
     maker: str = "git"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths it changes."""
+        return tuple(change.path for change in self.changes)
+
+    @property
+    def summary(self) -> str:
+        """How many files it changes, and how, in a few words."""
+        counts = Counter(change.kind for change in self.changes)
+        parts = [f"{count} {kind}" for kind, count in sorted(counts.items())]
+        noun = "file" if len(self.changes) == 1 else "files"
+        return f"{len(self.changes)} {noun} changed" + (f": {', '.join(parts)}" if parts else "")
 
 
 def make_patch(

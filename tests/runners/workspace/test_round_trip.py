@@ -7,11 +7,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runners.supervisor.tar import leads_out
-from runners.workspace import copy_in, copy_out, digest
+from runners.workspace import Tree, copy_in, copy_out, digest
 
 from .folders import Spec, git_apply, make, tell
 from .local_session import FolderSession
@@ -43,7 +44,7 @@ contents = st.one_of(
     st.binary(max_size=200),
 )
 files = st.one_of(contents, st.tuples(contents, st.sampled_from([0o644, 0o755, 0o600])))
-links = st.sampled_from(["a", "../a", "src/x.py", "no where"]).map(lambda target: ("link", target))
+links = st.sampled_from(["no where", "../gone", "no/../where"]).map(lambda target: ("link", target))
 specs = st.dictionaries(paths, st.one_of(files, files, links), max_size=6)
 
 
@@ -98,3 +99,36 @@ async def test_a_patch_made_without_git_says_the_same(before: Spec, edits: Spec,
     after = plain({**dict(list(before.items())[gone:]), **edits})
     with tempfile.TemporaryDirectory() as folder:
         await travel(Path(folder), before, after, git="")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"d/f": b"1", "l": ("link", "d")}, {"d/f": b"1", "l/f": b"2"}),
+        ({"d/f": b"1", "l/f": b"2"}, {"d/f": b"1", "l": ("link", "d")}),
+        ({"f": b"text\n"}, {"f": ("link", "g"), "g": b"text\n"}),
+        ({"f": (b"run\n", 0o755)}, {"f": b"run\n"}),
+        ({"f": b"run\n"}, {"f": (b"walk\n", 0o755)}),
+        ({"old name": b"same\n" * 50}, {"new name": b"same\n" * 50}),
+        ({"a /b": b"x"}, {"a /b": (b"x", 0o755)}),
+        ({}, {"empty": b"", "a /empty": b""}),
+        ({"x": b"file"}, {"x/y/z": b"below"}),
+        ({"x/y/z": b"below"}, {"x": b"file"}),
+        ({".gitattributes": b"* text=auto eol=crlf\n", "f": b"a\r\nb\n"}, {"f": b"a\nb\r\n"}),
+    ],
+)
+@pytest.mark.parametrize("git", [None, ""])
+async def test_changes_of_every_kind_are_in_the_patch(
+    tmp_path: Path, before: Spec, after: Spec, git: str | None
+) -> None:
+    await travel(tmp_path, before, after, git)
+
+
+async def test_an_empty_workspace_gives_a_patch_of_new_files(tmp_path: Path) -> None:
+    box = make(tmp_path / "box", {})
+    copied = await copy_in(FolderSession(box), None)  # type: ignore[arg-type]
+    make(box, {"new.py": b"print()\n"})
+    out = await copy_out(FolderSession(box), copied, tmp_path / "out")  # type: ignore[arg-type]
+    assert out.patch.text.startswith(b"diff --git a/new.py b/new.py\nnew file mode 100644\n")
+    assert out.patch.summary == "1 file changed: 1 added"
+    assert copied.tree == Tree()
