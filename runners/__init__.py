@@ -1,4 +1,12 @@
-"""HOW it runs: the contract of boxes, the supervisor inside them and its client."""
+"""HOW it runs: the contract of boxes, the supervisor inside them and its client.
+
+The contract is imported at once; boxes when they are first used, because a command line that
+needs one box should not pay for the libraries of the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from runners.contract import ROOTS, OnOutput, PathFault, Probe, Root, Runner, Session, SessionSpec
 from runners.errors import (
@@ -24,9 +32,18 @@ from runners.outcome import (
     Written,
 )
 
+if TYPE_CHECKING:
+    from runners.bubblewrap import BubblewrapRunner
+    from runners.choice import choose, probe_all
+    from runners.docker import DockerRunner
+    from runners.owner import Owner
+    from runners.process import ProcessRunner
+
 __all__ = [
     "ROOTS",
+    "BubblewrapRunner",
     "Capture",
+    "DockerRunner",
     "Ending",
     "Entry",
     "Fault",
@@ -38,8 +55,10 @@ __all__ = [
     "Match",
     "OnOutput",
     "Outcome",
+    "Owner",
     "PathFault",
     "Probe",
+    "ProcessRunner",
     "Program",
     "ProtocolError",
     "Root",
@@ -51,4 +70,23 @@ __all__ = [
     "UnavailableError",
     "WorkspaceError",
     "Written",
+    "choose",
+    "probe_all",
 ]
+
+_LATER = {
+    "BubblewrapRunner": "runners.bubblewrap",
+    "DockerRunner": "runners.docker",
+    "Owner": "runners.owner",
+    "ProcessRunner": "runners.process",
+    "choose": "runners.choice",
+    "probe_all": "runners.choice",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any of the names above
+    if name not in _LATER:
+        raise AttributeError(f"module 'runners' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_LATER[name]), name)
