@@ -141,7 +141,7 @@ async def test_a_box_without_a_supervisor_is_a_start_error(place, argv, words):
 
 async def test_a_box_that_says_nothing_is_given_up(place):
     channel = await PipeChannel.start(["/bin/sleep", "100"])
-    with pytest.raises(StartError, match="within 0.2 seconds"):
+    with pytest.raises(StartError, match=r"within 0\.2 seconds"):
         await connect(channel, place.setup(), id="x", isolation=0, image={}, start_seconds=0.2)
 
 
