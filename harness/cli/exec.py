@@ -97,4 +97,6 @@ def conclude(report: SingleReport) -> None:
         say(f"stockade: {str(outcome.ending).replace('_', ' ')}{limit}")
     for stream, capture in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if capture.missing:
-            say(f"stockade: {capture.missing} of {capture.total} bytes of {stream} are not recorded")
+            say(
+                f"stockade: {capture.missing} of {capture.total} bytes of {stream} are not recorded"
+            )

@@ -26,9 +26,7 @@ def images() -> None:
 @click.option("--requirements", type=FILE, help="Python packages to install into it.")
 @click.option("--dockerfile", type=FILE, help="Build this file under that name instead.")
 @json_option
-def build(
-    name: str, requirements: Path | None, dockerfile: Path | None, *, as_json: bool
-) -> None:
+def build(name: str, requirements: Path | None, dockerfile: Path | None, *, as_json: bool) -> None:
     """Build image NAME, as a Docker image and as a folder for the other boxes; cached."""
     import sandbox_images
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -46,7 +46,7 @@ def run(*, as_json: bool, **given: Any) -> int:  # noqa: ANN401 - click's own va
 
     job = make_job(run_options(given))
     narrator = Narrator()
-    report = run_until_stopped(lambda stop: run_job(job, narrator=narrator, stop=stop))
+    report = run_until_stopped(lambda stop: run_job(job, audience=narrator, stop=stop))
     if as_json:
         print_json(report.record)
     narrator.conclude(report)
@@ -59,4 +59,4 @@ def run_options(given: dict[str, Any]) -> Any:  # noqa: ANN401
     from harness.run.options import RunOptions
 
     box = take_box(given)
-    return RunOptions(box=box, **cast("dict[str, Any]", given))
+    return RunOptions(box=box, **given)

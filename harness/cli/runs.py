@@ -53,8 +53,6 @@ def row(folder: RunFolder) -> dict[str, Any]:
 @json_option
 def show(run: str, *, as_json: bool) -> None:
     """Show what happened in a run, as far as its log goes."""
-    from harness.record import read_events
-
     folder = find_run(run)
     events, fault = readable(folder.events)
     result = folder.read_result()
@@ -70,7 +68,6 @@ def show(run: str, *, as_json: bool) -> None:
     else:
         one = row(folder)
         click.echo(f"{one['status']} · {one['verdict']} · exit {one['exit_code']}")
-    del read_events
 
 
 def readable(path: Path) -> tuple[list[dict[str, Any]], str]:
@@ -118,7 +115,7 @@ def verify(run: str, head: str | None, key: Path | None, *, as_json: bool) -> in
     from harness.record import verify as verify_log
 
     folder = find_run(run)
-    found = verify_log(folder.events, head=head, key=key)
+    found = verify_log(folder.events, head=head, key=key.read_bytes() if key else None)
     if as_json:
         print_json(
             {

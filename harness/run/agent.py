@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from harness.action.performed import outcome_facts
 from harness.event import ToolCalled, ToolFinished
 from harness.run.code import Status
 from harness.run.job import Job
@@ -56,7 +57,6 @@ async def work_on(job: Job, work: Work, session: Session) -> Ended:
 async def converse(job: Job, work: Work, session: Session) -> Ended:
     """The model, in the loop."""
     from harness.agent import Agent
-
     from harness.artifact import ArtifactStore
     from harness.budget import Budget
     from harness.errors import ModelError
@@ -79,14 +79,24 @@ async def converse(job: Job, work: Work, session: Session) -> Ended:
     try:
         result = await agent.run(job.task.instruction)
     except ModelError as error:
-        return Ended("model_error", error=str(error))
+        spent = spent_record(agent.ledger.spent)
+        return Ended("model_error", error=str(error), spent=spent)
+    finally:
+        await close_model(job.model)
     return Ended(
-        status=result.status,
+        status=cast("Status", result.status),
         answer=result.answer,
         spent=spent_record(result.spent),
         denials=result.denials,
         unanswered=result.unanswered,
     )
+
+
+async def close_model(model: object) -> None:
+    """End the connections of a model that has any."""
+    close = getattr(model, "aclose", None)
+    if close is not None:
+        await close()
 
 
 def spent_record(spent: Any) -> dict[str, Any]:  # noqa: ANN401 - harness.budget.Spent
@@ -132,7 +142,8 @@ async def run_script(session: Session, job: Job, script: Path, limits: Limits) -
 def note_script(work: Work, name: str, outcome: Outcome) -> None:
     """Record a script of the task's: it is no call of the model, no rule judged it."""
     work.events.emit(ToolCalled(name, "", origin="task"), call=name)
-    facts = {"ending": str(outcome.ending), "code": outcome.code, "signal": outcome.signal}
+    facts = {"outcomes": [outcome_facts(outcome)]}
     work.events.emit(
-        ToolFinished(name, outcome.ok, tail(outcome), outcome.wall_seconds, facts=facts), call=name
+        ToolFinished(name, outcome.ok, tail(outcome), outcome.wall_seconds, outcome=facts),
+        call=name,
     )

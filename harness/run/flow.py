@@ -12,19 +12,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from harness.run.lock_content import lock_of
-from harness.run.outgoing import Changes, Workspace
-
 from harness.event import Notice, RunEnd, RunStart, VerifyEnd, VerifyStart
 from harness.run.agent import Ended, work_on
 from harness.run.audience import Audience
 from harness.run.box import Box
 from harness.run.folder import RunFolder, new_id
 from harness.run.job import Job
-from harness.run.lock import check_locked, earlier_lock
+from harness.run.lock import check_locked, earlier_lock, lock_of, model_facts, task_facts
+from harness.run.outgoing import Changes, Workspace
 from harness.run.report import Report, State
 from harness.run.stop import Stop
 from harness.run.work import Work, begin, sweep_scratch
+from harness.task import Check
 from harness.verify import Verification, set_scene, verify
 from runners import Session
 
@@ -37,13 +36,14 @@ async def run_job(job: Job, *, audience: Audience, stop: Stop) -> Report:
     earlier = earlier_lock(job.task.name, job.task.folder) if job.options.locked else None
     folder = RunFolder.create(run, job.options.out)
     state = State(job.task.name, fail_on_denial=job.options.fail_on_denial)
+    state.facts |= {"agent": job.agent, "model": job.model_name, "started": now()}
     with begin(run, folder, audience, stop) as work:
         work.events.emit(RunStart(start_facts(job)))
         for note in job.notes:
             tell(work, "note", note)
         async with ending(work, state):
             await drive(job, work, state, earlier)
-        state.facts |= {"started": work.started, "ended": now()}
+        state.facts["ended"] = now()
         work.events.emit(RunEnd(state.status, end_facts(state)))
         head, records = work.log.head, work.log.count
     state.facts["log"] = {"head": head, "records": records}
@@ -85,6 +85,25 @@ async def drive(
     job: Job, work: Work, state: State, earlier: tuple[Path, dict[str, object]] | None
 ) -> None:
     """The run itself; leaves what it learns in the state as it learns it."""
+    box = await open_box(job, work)
+    try:
+        with work.stop.interruptible():
+            workspace, session = await begin_session(job, work, box, earlier)
+        state.facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
+        keep(state, await work_on(job, work, session))
+        with work.stop.interruptible():
+            changes = await workspace.take(session)
+            await box.close()
+            state.patch = changes.patch
+            state.facts |= changes.deliver(work.folder.patch, job.options.box)
+            if job.task.check is not None and state.status != "model_error":
+                state.verification = await judge(job, work, box, job.task.check, changes)
+    finally:
+        await asyncio.shield(box.close())
+
+
+async def open_box(job: Job, work: Work) -> Box:
+    """Choose the box, and sweep what dead harnesses left in it."""
     with work.stop.interruptible():
         for line in sweep_scratch():
             tell(work, "swept", line)
@@ -96,29 +115,38 @@ async def drive(
             workdir=job.task.workdir,
             env=job.task.env,
         )
-    try:
-        with work.stop.interruptible():
-            for line in await box.sweep():
-                tell(work, "swept", line)
-            workspace = Workspace(job, work)
-            session = await box.open(workspace.bound)
-            lock = lock_of(job, box, session)
-            if earlier is not None:
-                check_locked(earlier, lock)
-            await workspace.fill(session)
-            lock["workspace"] = {"digest": workspace.digest}
-            work.folder.write_lock(lock)
-            state.facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
-        keep(state, await work_on(job, work, session))
-        with work.stop.interruptible():
-            changes = await workspace.take(session)
-            state.patch = changes.patch
-            state.facts["patch"] = changes.record()
-            await box.close()
-            state.verification = await judge(job, work, box, changes)
-            finish(job, work, state, changes)
-    finally:
-        await asyncio.shield(box.close())
+        for line in await box.sweep():
+            tell(work, "swept", line)
+    return box
+
+
+async def begin_session(
+    job: Job, work: Work, box: Box, earlier: tuple[Path, dict[str, object]] | None
+) -> tuple[Workspace, Session]:
+    """The agent's session with the workspace in it, and the lock of what the run is made of."""
+    workspace = Workspace(
+        job.workspace,
+        work,
+        include=job.options.box.include,
+        protect=job.policy.protect,
+        in_place=job.options.in_place,
+        limit_mib=job.limits.disk_mib,
+    )
+    session = await box.open(workspace.bound)
+    await workspace.fill(session)
+    lock = lock_of(
+        work.run,
+        job.policy,
+        box.runner.name,
+        session,
+        workspace=workspace.digest,
+        task=task_facts(job),
+        model=model_facts(job.model_name),
+    )
+    work.folder.write_lock(lock)
+    if earlier is not None:
+        check_locked(earlier, lock)
+    return workspace, session
 
 
 def keep(state: State, ended: Ended) -> None:
@@ -131,33 +159,17 @@ def keep(state: State, ended: Ended) -> None:
     state.unanswered = ended.unanswered
 
 
-async def judge(job: Job, work: Work, box: Box, changes: Changes) -> Verification:
-    """Verify the result in a fresh session, unless there is nothing to verify it by."""
-    check = job.task.check
-    if check is None:
-        return Verification("none", "the task has no verifier")
-    scene = set_scene(
-        check,
-        original=changes.original,
-        result=changes.result,
-        tests=job.task.tests,
-        found=changes.startup,
-    )
+async def judge(job: Job, work: Work, box: Box, check: Check, changes: Changes) -> Verification:
+    """Verify the result in a fresh session."""
+    if not changes.out.complete:
+        return Verification("failed", "the result is too large to come out of the box")
+    scene = set_scene(check, job.task.tests, changes.copied, changes.out)
     work.events.emit(VerifyStart({"argv": list(check.argv), "tests": list(check.tests)}))
     session = await box.open()
     found = await verify(session, check, scene, job.limits)
     await box.close()
     work.events.emit(VerifyEnd({**found.record(), "output": found.output}))
     return found
-
-
-def finish(job: Job, work: Work, state: State, changes: Changes) -> None:
-    """Put the patch where it was asked for."""
-    work.folder.patch.write_bytes(changes.patch)
-    if job.options.box.patch is not None:
-        job.options.box.patch.write_bytes(changes.patch)
-    if job.options.box.apply:
-        state.facts["applied"] = changes.apply()
 
 
 def start_facts(job: Job) -> dict[str, object]:
@@ -195,8 +207,3 @@ def tell(work: Work, kind: str, text: str) -> None:
 def now() -> str:
     """RFC 3339, UTC."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def session_image(session: Session) -> dict[str, str]:
-    """What runs inside."""
-    return dict(session.image)

@@ -2,17 +2,80 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
 from harness.run.folder import list_runs, read_object
+from policies import Policy
+from runners import Session
+from runners.workspace import digest as folder_digest
 
-__all__ = ["check_locked", "differences", "earlier_lock"]
+if TYPE_CHECKING:
+    from harness.run.job import Job
+
+__all__ = ["check_locked", "differences", "earlier_lock", "lock_of", "model_facts", "task_facts"]
 
 FREE = frozenset({"run", "at"})
 """Keys that say which run it was, not what it was made of."""
+
+
+def lock_of(
+    run: str,
+    policy: Policy,
+    runner: str,
+    session: Session,
+    *,
+    workspace: str,
+    task: dict[str, Any] | None = None,
+    model: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What a run is made of."""
+    return {
+        "schema": 1,
+        "run": run,
+        "stockade": version("stockade-harness"),
+        "policy": {"name": policy.name, "digest": policy.digest},
+        "runner": runner,
+        "isolation": session.isolation.label,
+        "image": dict(session.image),
+        "workspace": {"digest": workspace},
+        "task": task,
+        "model": model,
+        "tools": {"digest": tools_digest(session, policy)} if model else None,
+    }
+
+
+def task_facts(job: Job) -> dict[str, Any]:
+    """The task by name and content."""
+    folder, instruction = job.task.folder, job.task.instruction.encode()
+    content = folder_digest(folder) if folder else hashlib.sha256(instruction).hexdigest()
+    return {"name": job.task.name, "digest": f"sha256:{content}"}
+
+
+def model_facts(name: str | None) -> dict[str, Any] | None:
+    """The model by name; a script by its content."""
+    if name is None:
+        return None
+    kind, _, rest = name.partition(":")
+    if kind != "scripted":
+        return {"name": name}
+    return {"name": name, "digest": f"sha256:{hashlib.sha256(Path(rest).read_bytes()).hexdigest()}"}
+
+
+def tools_digest(session: Session, policy: Policy) -> str:
+    """Of what the model is shown of the tools."""
+    from harness.registry import Registry
+    from harness.tools import builtin_tools
+
+    shown = [asdict(one) for one in Registry(builtin_tools(session, policy)).definitions()]
+    text = json.dumps(shown, sort_keys=True, default=str)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -33,7 +96,7 @@ def earlier_lock(task: str, folder: Path | None) -> tuple[Path, dict[str, Any]]:
         return folder / "lock.json", lock
     for run in list_runs():
         lock = run.read_lock()
-        if lock is not None and lock.get("task", {}).get("name") == task:
+        if lock is not None and (lock.get("task") or {}).get("name") == task:
             return run.lock, lock
     raise ConfigError(
         f"--locked: there is no lock for {task}; run it once without --locked, "

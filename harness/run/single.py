@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.run.outgoing import Workspace
-
 from harness.config import load_config
 from harness.errors import ConfigError
 from harness.event import RunEnd, RunStart
@@ -20,6 +18,7 @@ from harness.run.folder import RunFolder, new_id
 from harness.run.job import BoxWish, make_wish, workspace_folder
 from harness.run.lock import lock_of
 from harness.run.options import SingleOptions
+from harness.run.outgoing import Workspace
 from harness.run.single_code import single_code
 from harness.run.stop import Stop
 from harness.run.work import Work, begin, sweep_scratch
@@ -127,10 +126,19 @@ async def drive(
         try:
             for line in await box.sweep():
                 tell(work, "swept", line)
-            workspace = Workspace(options.box.workspace, options.box.include, work)
+            workspace = Workspace(
+                options.box.workspace,
+                work,
+                include=options.box.include,
+                protect=single.policy.protect,
+                limit_mib=single.limits.disk_mib,
+            )
             session = await box.open()
             await workspace.fill(session)
-            work.folder.write_lock(lock_of(single.policy, box, session, work.run, workspace.digest))
+            digest = workspace.digest
+            work.folder.write_lock(
+                lock_of(work.run, single.policy, box.runner.name, session, workspace=digest)
+            )
             facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
             performed = await perform(
                 session,
@@ -142,8 +150,7 @@ async def drive(
             )
             if options.box.patch is not None or options.box.apply:
                 changes = await workspace.take(session)
-                changes.deliver(work.folder.patch, options.box)
-                facts["patch"] = changes.record()
+                facts |= changes.deliver(work.folder.patch, options.box)
             return performed
         finally:
             await asyncio.shield(box.close())

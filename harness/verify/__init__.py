@@ -2,9 +2,10 @@
 
 from harness.verify.place import need_fixed_paths, task_environment
 from harness.verify.reward import Reward, RewardError, read_reward
+from harness.verify.scene import Scene, set_scene
 from harness.verify.script import tail
 from harness.verify.verification import Finding, Verdict, Verification
-from harness.verify.verify import Scene, set_scene, verify
+from harness.verify.verify import verify
 
 __all__ = [
     "Finding",

@@ -1,80 +1,81 @@
-"""Prepares the copy of a result that is verified: the task's own tests, no planted start-up files.
-
-Works on a folder of ours on the host, into which a strict reader unpacked what came out of the
-box: regular files, folders and links that stay inside. Links are never followed.
-"""
+"""Prepares the copy of a result for verification: own tests in place, planted files out."""
 
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from harness.task import Check
 from harness.verify.verification import Finding
+from runners.workspace import CopiedIn, CopiedOut, Item, restore, startup_files
+
+__all__ = ["Scene", "set_scene", "test_homes"]
 
 HOME = re.compile(r"(?:.*_)?tests?|testing")
 """Names of folders that hold tests and nothing that is under test."""
 
-__all__ = ["leave_out", "restore_tests", "test_homes"]
 
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A result, ready to be verified.
 
-def leave_out(
-    found: Iterable[tuple[str, str]], check: Check, original: Path | None, result: Path
-) -> tuple[Finding, ...]:
-    """Take planted start-up files out of the result, or put the original ones back.
-
-    The strong form leaves all of them out; with ``tests/test.sh`` the task decides, and what
-    stays is reported.
+    Attributes:
+        result: the copy of the result, with the task's own tests in their places.
+        tests: the task's tests folder, or None.
+        homes: paths in the workspace that were restored, because wanted tests lie there.
+        findings: start-up files that the agent added or changed.
     """
-    findings = []
-    for path, reason in found:
-        out = bool(check.argv) or wanted_out(path, check.left_out)
-        if out:
-            put_back(path, original, result)
-        findings.append(Finding(path, reason, out))
-    return tuple(findings)
+
+    result: Path
+    tests: Path | None
+    homes: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
 
-def wanted_out(path: str, left_out: bool | Sequence[str]) -> bool:  # noqa: FBT001
+def set_scene(check: Check, tests: Path | None, copied: CopiedIn, out: CopiedOut) -> Scene:
+    """Prepare the result's folder, in place: its patch is made already.
+
+    The strong form leaves all planted start-up files out; with ``tests/test.sh`` the task
+    decides, and what stays is reported. Tests that lie in the workspace are as they went in:
+    what was edited, added or removed there does not count.
+    """
+    findings = tuple(
+        Finding(found.path, found.reason, bool(check.argv) or wanted_out(found.path, check))
+        for found in startup_files(copied.tree, out.tree, reader(copied), reader(out))
+    )
+    homes = test_homes(check, tests) if check.argv else ()
+    paths = {finding.path for finding in findings if finding.left_out}
+    for home in homes:
+        paths |= below(home, [*copied.tree.items, *out.tree.items])
+    restore(copied, out, paths)
+    return Scene(out.folder, tests, homes, findings)
+
+
+def reader(side: CopiedIn | CopiedOut) -> Callable[[str, Item], bytes]:
+    """How to read a small file of one side, whole."""
+    return lambda path, item: b"".join(side.content(path, item))
+
+
+def wanted_out(path: str, check: Check) -> bool:
     """Whether the task wants this file left out."""
-    if isinstance(left_out, bool):
-        return left_out
+    if isinstance(check.left_out, bool):
+        return check.left_out
+    return matches(path, check.left_out)
+
+
+def matches(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a path, or its name alone, is meant by a pattern."""
     name = PurePosixPath(path).name
-    return any(fnmatchcase(path, pattern) or fnmatchcase(name, pattern) for pattern in left_out)
+    return any(fnmatchcase(path, pattern) or fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def put_back(path: str, original: Path | None, result: Path) -> None:
-    """The original's file (or folder) in the place of the result's, or nothing there at all."""
-    target = clear(path, result)
-    source = original / path if original else None
-    if source is None or source.is_symlink():
-        return
-    if source.is_dir():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target, symlinks=True)
-    elif source.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
-        target.chmod(source.stat().st_mode & 0o777 | 0o600)
-
-
-def clear(path: str, result: Path) -> Path:
-    """Make a path free: what is there goes, and so does what stands in the place of a parent."""
-    target = result
-    parts = PurePosixPath(path).parts
-    for part in parts[:-1]:
-        target = target / part
-        if target.is_symlink() or target.is_file():
-            target.unlink()
-    target = target / parts[-1]
-    if target.is_symlink() or target.is_file():
-        target.unlink()
-    elif target.is_dir():
-        shutil.rmtree(target)
-    return target
+def below(home: str, paths: Iterable[str]) -> set[str]:
+    """A path, what lies below it, and what lies above it, where something else may stand now."""
+    above = {str(parent) for parent in PurePosixPath(home).parents}
+    return {path for path in paths if path == home or path.startswith(f"{home}/") or path in above}
 
 
 def test_homes(check: Check, tests: Path | None) -> tuple[str, ...]:
@@ -86,21 +87,14 @@ def test_homes(check: Check, tests: Path | None) -> tuple[str, ...]:
     homes = set()
     for test in check.tests:
         file = test.partition("::")[0]
-        if tests is not None and (tests / file).is_file():
-            continue
-        homes.add(home(PurePosixPath(file)))
+        if tests is None or not (tests / file).is_file():
+            homes.add(home_of(PurePosixPath(file)))
     return tuple(sorted(homes))
 
 
-def home(file: PurePosixPath) -> str:
+def home_of(file: PurePosixPath) -> str:
     """The outermost folder of tests that a test file lies in, or the file itself."""
     for folder in reversed(file.parents[:-1]):
         if HOME.fullmatch(folder.name):
             return str(folder)
     return str(file)
-
-
-def restore_tests(homes: Iterable[str], original: Path | None, result: Path) -> None:
-    """The original's tests, whole: what was edited, added or removed there does not count."""
-    for home in homes:
-        put_back(home, original, result)

@@ -2,61 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 from harness.task import Check
 from harness.verify.command import Wanted, verify_by_command
 from harness.verify.place import need_fixed_paths
-from harness.verify.scene import leave_out, restore_tests, test_homes
+from harness.verify.scene import Scene
 from harness.verify.script import verify_by_script
-from harness.verify.verification import Finding, Verification
+from harness.verify.verification import Verification
 from policies import Limits
 from runners import Session
 from runners.workspace import put_folder
 
-__all__ = ["Scene", "set_scene", "verify"]
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """A result, ready to be verified.
-
-    Attributes:
-        result: the copy of the result, with the task's own tests in their places.
-        tests: the task's tests folder, or None.
-        homes: paths in the workspace that were restored, because wanted tests lie there.
-        findings: start-up files that the agent added or changed.
-    """
-
-    result: Path
-    tests: Path | None
-    homes: tuple[str, ...]
-    findings: tuple[Finding, ...]
-
-
-def set_scene(
-    check: Check,
-    *,
-    original: Path | None,
-    result: Path,
-    tests: Path | None,
-    found: Iterable[tuple[str, str]],
-) -> Scene:
-    """Prepare a copy of the result, in place.
-
-    Args:
-        check: how it will be verified.
-        original: the workspace as the agent got it, or None for an empty one.
-        result: a folder of ours with the result; it is changed.
-        tests: the task's tests folder.
-        found: start-up files that the agent added or changed, each with the reason.
-    """
-    findings = leave_out(found, check, original, result)
-    homes = test_homes(check, tests) if check.argv else ()
-    restore_tests(homes, original, result)
-    return Scene(result, tests, homes, findings)
+__all__ = ["verify"]
 
 
 async def verify(session: Session, check: Check, scene: Scene, limits: Limits) -> Verification:

@@ -152,7 +152,7 @@ if "STOCKADE_REPORT" in os.environ:
     REPORT = Report()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(early_config: object) -> None:
+    def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         """Before the first conftest file: take part in the run, admit the workspace."""
         early_config.pluginmanager.register(REPORT, "stockade-report-object")
         admit_workspace()

@@ -18,7 +18,7 @@ import select
 import shutil
 import sys
 import tempfile
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 PR_SET_DUMPABLE = 4
 MOST_BYTES = 64 << 20
@@ -105,7 +105,7 @@ def drain(pipe: int, data: bytearray) -> None:
 
 def judge(data: bytes, key: bytes, wanted: List[str]) -> Dict[str, Any]:
     """The reports of the wanted tests; a line with a wrong seal or number spoils all of them."""
-    report = {"started": False, "finished": None, "forged": False, "changed": [], "passed": []}
+    report: Dict[str, Any] = {"started": False, "finished": None, "forged": False, "changed": []}
     phases: Dict[str, List[str]] = {}
     names = {real(test): test for test in wanted}
     count = 0
@@ -138,12 +138,18 @@ def real(test: str) -> str:
     return os.path.realpath(path) + "::" + rest
 
 
+def walk(top: str) -> Iterator[Tuple[str, List[str], List[str]]]:
+    """As ``os.walk``, and a file stands for itself."""
+    if os.path.isdir(top):
+        return os.walk(top)
+    return iter([(os.path.dirname(top), [], [os.path.basename(top)])])
+
+
 def digest(folders: List[str]) -> str:
     """One digest over all regular files of some folders."""
     total = hmac.new(b"", digestmod="sha256")
     for top in folders:
-        alone = [] if os.path.isdir(top) else [(os.path.dirname(top), [], [os.path.basename(top)])]
-        for folder, names, files in alone or os.walk(top):
+        for folder, names, files in walk(top):
             names[:] = sorted(name for name in names if name != "__pycache__")
             for name in sorted(files):
                 path = os.path.join(folder, name)

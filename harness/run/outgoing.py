@@ -1,0 +1,163 @@
+"""The workspace of a run: into the box, out of the box, and back to its owner if so wished."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.event import Notice
+from harness.run.options import BoxOptions
+from harness.run.work import Work
+from runners import Session, WorkspaceError
+from runners.workspace import (
+    PROTECTED,
+    CopiedIn,
+    CopiedOut,
+    LeftOut,
+    apply_changes,
+    compare,
+    copy_in,
+    copy_out,
+    shown,
+    snapshot,
+)
+
+__all__ = ["Changes", "Workspace"]
+
+MOST_NAMED = 20
+
+
+class Workspace:
+    """A folder of the operator's that is worked on in a box: as a copy, or in place.
+
+    Args:
+        source: the folder; None is an empty one.
+        work: the run.
+        include: patterns of files that would be left out.
+        protect: names below which no change leaves the box.
+        in_place: the box gets the folder itself.
+        limit_mib: the most that goes in and comes out.
+    """
+
+    def __init__(
+        self,
+        source: Path | None,
+        work: Work,
+        *,
+        include: Sequence[str] = (),
+        protect: Sequence[str] = (),
+        in_place: bool = False,
+        limit_mib: int = 512,
+    ) -> None:
+        self.source = source
+        self.work = work
+        self.include = tuple(include)
+        self.protect = (*PROTECTED, *protect)
+        self.in_place = in_place
+        self.limit_mib = limit_mib
+        self.copied: CopiedIn | None = None
+
+    @property
+    def bound(self) -> Path | None:
+        """The folder to bind into the box, if it is worked on in place."""
+        return self.source.resolve() if self.in_place and self.source else None
+
+    @property
+    def digest(self) -> str:
+        """Of what went in."""
+        assert self.copied is not None
+        return self.copied.tree.digest
+
+    async def fill(self, session: Session) -> None:
+        """Copy in, and say what was left out; in place, keep the folder as it is for later."""
+        archive = self.work.scratch / "in.tar"
+        if self.in_place and self.source is not None:
+            self.copied = await snapshot(
+                self.source, archive, include=self.include, limit_mib=self.limit_mib
+            )
+            return
+        self.copied = await copy_in(
+            session, self.source, include=self.include, archive=archive, limit_mib=self.limit_mib
+        )
+        if self.copied.tree.left_out:
+            text = f"not copied in: {listed(self.copied.tree.left_out)}"
+            self.work.events.emit(Notice("left-out", text))
+
+    async def take(self, session: Session) -> Changes:
+        """Copy out, and say what may not leave the box."""
+        assert self.copied is not None
+        dest = self.work.scratch / "result"
+        if self.in_place and self.source is not None:
+            out = await compare(self.copied, dest, protect=self.protect, limit_mib=self.limit_mib)
+        else:
+            out = await copy_out(
+                session, self.copied, dest, protect=self.protect, limit_mib=self.limit_mib
+            )
+        changes = Changes(self.copied, out)
+        for kind, text in changes.remarks():
+            self.work.events.emit(Notice(kind, text))
+        return changes
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What came out of the box, beside what went in."""
+
+    copied: CopiedIn
+    out: CopiedOut
+
+    @property
+    def patch(self) -> bytes:
+        """The changes in the form that ``git apply`` takes."""
+        return self.out.patch.text
+
+    def remarks(self) -> list[tuple[str, str]]:
+        """What a person should know of them."""
+        found = []
+        if not self.out.complete:
+            found.append(("incomplete", "the result is too large to come out of the box"))
+        if self.out.refused:
+            found.append(("refused", f"stays in the box: {listed(self.out.refused)}"))
+        found += [("flagged", f"{shown(flag.path)}: {flag.reason}") for flag in self.out.flagged]
+        return found
+
+    def record(self) -> dict[str, Any]:
+        """For ``result.json``."""
+        return {
+            "files": [
+                {"path": shown(change.path), "kind": change.kind} for change in self.out.changes
+            ],
+            "bytes": len(self.patch),
+            "complete": self.out.complete,
+            "refused": [named(item) for item in self.out.refused],
+            "flagged": [{"path": shown(f.path), "reason": f.reason} for f in self.out.flagged],
+        }
+
+    def deliver(self, patch: Path, box: BoxOptions) -> dict[str, Any]:
+        """Write the patch where it belongs and apply it if so wished; returns what to record."""
+        patch.write_bytes(self.patch)
+        if box.patch is not None:
+            box.patch.write_bytes(self.patch)
+        record: dict[str, Any] = {"patch": self.record()}
+        if box.apply and self.copied.source is not None:
+            applied = apply_changes(self.copied.source, self.out.changes, self.out.content)
+            if applied.conflicts:
+                names = ", ".join(f"{shown(c.path)} ({c.reason})" for c in applied.conflicts)
+                raise WorkspaceError(f"--apply: nothing was written, because of {names}")
+            record["applied"] = True
+        return record
+
+
+def named(item: LeftOut) -> dict[str, str]:
+    """A path with its reason."""
+    return {"path": shown(item.path), "reason": item.reason}
+
+
+def listed(items: Sequence[LeftOut]) -> str:
+    """Paths with their reasons in one line."""
+    parts = [f"{shown(item.path)} ({item.reason})" for item in items[:MOST_NAMED]]
+    if len(items) > MOST_NAMED:
+        parts.append(f"and {len(items) - MOST_NAMED} more")
+    return ", ".join(parts)
