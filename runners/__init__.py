@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from runners.docker import DockerRunner
     from runners.owner import Owner
     from runners.process import ProcessRunner
+from runners.scripted import ScriptedRun, ScriptedSession
 
 __all__ = [
     "ROOTS",
@@ -64,6 +65,8 @@ __all__ = [
     "Root",
     "Runner",
     "RunnerError",
+    "ScriptedRun",
+    "ScriptedSession",
     "Session",
     "SessionSpec",
     "StartError",
