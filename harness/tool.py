@@ -13,7 +13,7 @@ from harness.result import ToolResult
 from harness.schema import Schema
 from harness.signal import Signal
 
-__all__ = ["Execution", "Tool", "ToolError", "as_tool", "tool"]
+__all__ = ["Execution", "Tool", "ToolError", "as_tool", "define_tool"]
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 """Names that every provider takes."""
@@ -173,13 +173,13 @@ def as_tool(candidate: object) -> Tool:
     return made
 
 
-def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:  # noqa: ANN401
+def define_tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:  # noqa: ANN401
     """Make a Tool from a function: the decorator form.
 
     Name and description come from the function, the parameters from its type hints; a parameter
     annotated ``Execution`` receives it. Every field of Tool can be set by keyword.
 
-        @tool
+        @define_tool
         async def add(a: int, b: int) -> int:
             '''Add two numbers.'''
             return a + b
