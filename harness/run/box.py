@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.run.job import BoxWish
+from harness.run.wish import BoxWish
 from policies import Isolation, Limits
 from runners import Runner, Session, SessionSpec, choose
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from harness.event import Notice, RunEnd, RunStart, VerifyEnd, VerifyStart
+from harness.event import RunEnd, RunStart, VerifyEnd, VerifyStart
 from harness.run.agent import Ended, work_on
 from harness.run.audience import Audience
 from harness.run.box import Box
@@ -22,7 +22,7 @@ from harness.run.lock import check_locked, earlier_lock, lock_of, model_facts, t
 from harness.run.outgoing import Changes, Workspace
 from harness.run.report import Report, State
 from harness.run.stop import Stop
-from harness.run.work import Work, begin, sweep_scratch
+from harness.run.work import Work, begin, describe, sweep_scratch, tell
 from harness.task import Check
 from harness.verify import Verification, set_scene, verify
 from runners import Session
@@ -72,13 +72,6 @@ async def ending(work: Work, state: State) -> AsyncIterator[None]:
         tell(work, "error", state.error)
     if work.stop.requested:
         state.status, state.stopped = "aborted", work.stop.code
-
-
-def describe(error: Exception) -> str:
-    """An error in one text; a fault of our own code says so."""
-    if isinstance(getattr(error, "exit_code", None), int):
-        return str(error)
-    return f"internal error: {type(error).__name__}: {error}"
 
 
 async def drive(
@@ -197,11 +190,6 @@ def end_facts(state: State) -> dict[str, object]:
         "spent": state.spent,
         "error": state.error,
     }
-
-
-def tell(work: Work, kind: str, text: str) -> None:
-    """Record a remark, and say it."""
-    work.events.emit(Notice(kind, text))
 
 
 def now() -> str:

@@ -15,27 +15,16 @@ from typing import TYPE_CHECKING
 from harness.config import Config, load_config
 from harness.errors import ConfigError
 from harness.models.choice import make_model, model_from_environment
-from harness.run.options import AgentName, BoxOptions, RunOptions
+from harness.run.options import AgentName, RunOptions
+from harness.run.wish import BoxWish, make_wish, workspace_folder
 from harness.task import Task, load_task, task_of_instruction
-from policies import Budgets, Isolation, Limits, Policy
+from policies import Budgets, Limits, Policy
 from policies import load as load_policy
 
 if TYPE_CHECKING:
     from harness.model import Model
 
-__all__ = ["BoxWish", "Job", "make_job", "make_wish", "workspace_folder"]
-
-IMAGE = "python"
-
-
-@dataclass(frozen=True, slots=True)
-class BoxWish:
-    """The box that is wanted, with every default filled in."""
-
-    runner: str
-    accept: Isolation | None
-    image: str
-    runtime: str | None
+__all__ = ["Job", "make_job"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +96,6 @@ def find_task(options: RunOptions, environ: Mapping[str, str]) -> Task:
     return task
 
 
-def workspace_folder(folder: Path | None) -> Path | None:
-    """The folder, if it is one."""
-    if folder is not None and not folder.is_dir():
-        state = "is not a folder" if folder.exists() else "does not exist"
-        raise ConfigError(f"the workspace {folder} {state}")
-    return folder
-
-
 def check_destination(options: RunOptions) -> None:
     """Flags that need a workspace of the operator's, or exclude each other."""
     own = options.box.workspace is not None
@@ -123,22 +104,6 @@ def check_destination(options: RunOptions) -> None:
     for flag, given in (("--in-place", options.in_place), ("--apply", options.box.apply)):
         if given and not own:
             raise ConfigError(f"{flag} needs --workspace: a task's own files are never changed")
-
-
-def make_wish(box: BoxOptions, config: Config, task_image: str | None = None) -> BoxWish:
-    """The box with every default filled in."""
-    accept = box.accept_isolation
-    if accept is None and config.accept_isolation is not None:
-        try:
-            accept = Isolation.parse(config.accept_isolation)
-        except ValueError as error:
-            raise ConfigError(f"accept_isolation: {error}") from None
-    return BoxWish(
-        runner=box.runner or config.runner or "auto",
-        accept=accept,
-        image=box.image or task_image or config.image or IMAGE,
-        runtime=box.runtime or config.runtime,
-    )
 
 
 def lowered_limits(limits: Limits, task: Task) -> Limits:

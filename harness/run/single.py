@@ -13,15 +13,14 @@ from harness.errors import ConfigError
 from harness.event import RunEnd, RunStart
 from harness.run.audience import Audience
 from harness.run.box import Box
-from harness.run.flow import describe, tell
 from harness.run.folder import RunFolder, new_id
-from harness.run.job import BoxWish, make_wish, workspace_folder
 from harness.run.lock import lock_of
 from harness.run.options import SingleOptions
 from harness.run.outgoing import Workspace
 from harness.run.single_code import single_code
 from harness.run.stop import Stop
-from harness.run.work import Work, begin, sweep_scratch
+from harness.run.wish import BoxWish, make_wish, workspace_folder
+from harness.run.work import Work, begin, describe, sweep_scratch, tell
 from policies import Command, Limits, Policy, Verdict
 from policies import load as load_policy
 from runners import OnOutput, Outcome

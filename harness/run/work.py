@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bus import Events
+from harness.event import Notice
 from harness.record import EventLog
 from harness.run.audience import Audience
 from harness.run.folder import RunFolder, list_runs
 from harness.run.stop import Stop
 from runners import Owner
 
-__all__ = ["Work", "begin", "sweep_scratch"]
+__all__ = ["Work", "begin", "describe", "sweep_scratch", "tell"]
 
 SCRATCH = "scratch"
 OWNER = "owner"
@@ -71,3 +72,15 @@ def abandoned(scratch: Path) -> bool:
         return Owner.parse((scratch / OWNER).read_text(encoding="utf-8")).state() == "dead"
     except (OSError, ValueError):
         return False
+
+
+def tell(work: Work, kind: str, text: str) -> None:
+    """Record a remark, and say it."""
+    work.events.emit(Notice(kind, text))
+
+
+def describe(error: Exception) -> str:
+    """An error in one text; a fault of our own code says so."""
+    if isinstance(getattr(error, "exit_code", None), int):
+        return str(error)
+    return f"internal error: {type(error).__name__}: {error}"
