@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 
 import pytest
 
+from policies import Limits, Pipeline, Stage
+from runners.contract import SessionSpec
+from runners.docker import DockerRunner
+from runners.docker.proof import Proofs
+
 TEST_LABEL = "stockade.test"
+SMALL = Limits(wall_seconds=20, memory_mib=64, disk_mib=32, processes=32)
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +62,56 @@ def ours(api, run):
     for container in left:
         api.remove_container(container, force=True)
     assert not left, "containers were left behind"
+
+
+@pytest.fixture(scope="session")
+def bare_image(api):
+    """The id of an image with a shell and some tools, but no Python."""
+    from tests.runners.docker.machine_image import machine_tar
+
+    image = import_image(api, machine_tar(python=False), "stockade-test-bare", [])
+    yield image
+    api.remove_image(image, force=True)
+
+
+@pytest.fixture(scope="session")
+def proofs(tmp_path_factory):
+    """What this test run has proved of the engine."""
+    return Proofs(tmp_path_factory.mktemp("proofs"))
+
+
+@pytest.fixture
+async def runner(machine_image, proofs):
+    runner = DockerRunner(image=machine_image, proofs=proofs)
+    yield runner
+    runner.close()
+
+
+@pytest.fixture
+async def open_box(runner, machine_image, run, ours):
+    """Open sessions with small limits; they are closed at the end of the test."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def open_box(**changes) -> Box:
+            spec = SessionSpec(**{"run": run, "image": machine_image, "limits": SMALL} | changes)
+            session = await runner.open(spec)
+            stack.push_async_callback(session.close)
+            return Box(session)
+
+        yield open_box
+
+
+class Box:
+    """A session, with shorter ways to say what tests say often."""
+
+    def __init__(self, session) -> None:
+        self.session = session
+
+    async def run(self, *argv: str, **options):
+        return await self.session.run(Pipeline((Stage(argv),)), **options)
+
+    async def sh(self, script: str, **options):
+        return await self.run("bash", "-c", script, **options)
+
+    async def python(self, script: str, **options):
+        return await self.run("python3", "-I", "-S", "-c", script, **options)
