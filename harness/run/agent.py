@@ -9,10 +9,11 @@ from typing import Any, cast
 
 from harness.action.performed import outcome_facts
 from harness.event import ToolCalled, ToolFinished
+from harness.printed import tail
 from harness.run.code import Status
 from harness.run.job import Job
 from harness.run.work import Work
-from harness.verify import need_fixed_paths, tail, task_environment
+from harness.verify import need_fixed_paths, task_environment
 from policies import Limits, Pipeline, Stage
 from runners import Outcome, Session
 from runners.workspace import put_folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.config import load_config
 from harness.errors import ConfigError
-from harness.event import RunEnd, RunStart
+from harness.event import RunEnd, RunStart, ToolCalled, ToolFinished
+from harness.printed import tail
 from harness.run.audience import Audience
 from harness.run.box import Box
 from harness.run.folder import RunFolder, new_id
@@ -139,6 +141,7 @@ async def drive(
                 lock_of(work.run, single.policy, box.runner.name, session, workspace=digest)
             )
             facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
+            work.events.emit(ToolCalled("exec", in_words(options), origin="operator"), call="exec")
             performed = await perform(
                 session,
                 single.policy,
@@ -147,6 +150,7 @@ async def drive(
                 on_output=on_output,
                 events=work.events,
             )
+            work.events.emit(finished(performed), call="exec")
             if options.box.patch is not None or options.box.apply:
                 changes = await workspace.take(session)
                 facts |= changes.deliver(work.folder.patch, options.box)
@@ -160,6 +164,22 @@ def asked(options: SingleOptions) -> Command | str:
     if options.line is not None:
         return options.line
     return Command(options.argv, stdin=options.stdin)
+
+
+def in_words(options: SingleOptions) -> str:
+    """What was asked for, as the log has the arguments of a call: JSON."""
+    if options.line is not None:
+        return json.dumps({"line": options.line})
+    return json.dumps({"argv": list(options.argv)})
+
+
+def finished(performed: Performed) -> ToolFinished:
+    """The result, for the log: the end of what was printed."""
+    ok = bool(performed.outcomes) and all(outcome.ok for outcome in performed.outcomes)
+    content = "".join(tail(outcome) for outcome in performed.outcomes)
+    seconds = sum(outcome.wall_seconds for outcome in performed.outcomes)
+    text = content or performed.verdict.message
+    return ToolFinished("exec", ok, text, seconds, outcome=performed.facts())
 
 
 def start_facts(single: Single) -> dict[str, Any]:

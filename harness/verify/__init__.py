@@ -3,7 +3,6 @@
 from harness.verify.place import need_fixed_paths, task_environment
 from harness.verify.reward import Reward, RewardError, read_reward
 from harness.verify.scene import Scene, set_scene
-from harness.verify.script import tail
 from harness.verify.verification import Finding, Verdict, Verification
 from harness.verify.verify import verify
 
@@ -17,7 +16,6 @@ __all__ = [
     "need_fixed_paths",
     "read_reward",
     "set_scene",
-    "tail",
     "task_environment",
     "verify",
 ]

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from harness.printed import tail
 from harness.task import Check
 from harness.verify.place import expand_word, task_environment
-from harness.verify.script import tail
 from harness.verify.verification import Verification
 from policies import FromText, Limits, Pipeline, Stage
 from runners import Capture, Ending, Outcome, Session

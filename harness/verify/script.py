@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from harness.printed import tail
 from harness.task import Check
 from harness.verify.place import task_environment
 from harness.verify.reward import RewardError, read_reward
 from harness.verify.verification import Verification
 from policies import Limits, Pipeline, Stage
-from runners import Ending, Outcome, Session
+from runners import Ending, Session
 
-__all__ = ["tail", "verify_by_script"]
-
-OUTPUT_BYTES = 4000
+__all__ = ["verify_by_script"]
 
 
 async def verify_by_script(session: Session, check: Check, limits: Limits) -> Verification:
@@ -40,9 +39,3 @@ async def verify_by_script(session: Session, check: Check, limits: Limits) -> Ve
         return Verification("passed", "the reward reaches the bar", reward.single, output=output)
     reason = f"the reward is below {check.min_reward:g}"
     return Verification("failed", reason, reward.single, output=output)
-
-
-def tail(outcome: Outcome) -> str:
-    """The end of what was printed, both streams."""
-    text = outcome.stdout.data + outcome.stderr.data
-    return text[-OUTPUT_BYTES:].decode("utf-8", "replace")
