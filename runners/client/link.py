@@ -7,7 +7,7 @@ import contextlib
 import marshal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from runners.channel import Channel
 from runners.client.exchange import Exchange, Piece
@@ -18,6 +18,7 @@ from runners.supervisor import frames, payload
 
 __all__ = ["Link", "Source"]
 
+T = TypeVar("T")
 Source = bytes | AsyncIterator[bytes]
 
 GRACE_SECONDS = 15.0
@@ -144,12 +145,14 @@ class Link:
         request: Mapping[str, Any],
         *,
         seconds: float,
+        judge: Callable[[Head], T],
         source: Source | None = None,
         sink: Callable[[Piece], Awaitable[None] | None] | None = None,
-    ) -> Head:
-        """Make a call and hear its ``done``; output goes to ``sink`` as it comes.
+    ) -> T:
+        """Make a call; output goes to ``sink`` as it comes, ``judge`` reads its ``done``.
 
-        Cancelling ends the call in the box before CancelledError goes on.
+        A ProtocolError of either ends the session. Cancelling ends the call in the box before
+        CancelledError goes on.
         """
         self._check()
         self._numbers += 1
@@ -167,7 +170,10 @@ class Link:
                 feeder = asyncio.create_task(self._feed(exchange, source))
                 feeder.add_done_callback(lambda _: exchange.wake.set())
             await self._write(opening)
-            return await self._consume(exchange, sink, feeder)
+            return judge(await self._consume(exchange, sink, feeder))
+        except ProtocolError as wrong:
+            self._lose(wrong)
+            raise
         except BaseException:
             await self._end(exchange)
             raise

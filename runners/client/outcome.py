@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar
 
 from policies import Limits
 from runners.client.keeper import Keeper
@@ -14,8 +15,12 @@ from runners.outcome import Ending, Fault, LimitHit, Outcome
 
 __all__ = ["fault_of", "outcome_of", "value_of"]
 
-LIMITS = frozenset(field.name for field in dataclasses.fields(Limits))
-EVIDENCE = ("counter", "signal", "poller")
+Evidence = Literal["counter", "signal", "poller"]
+Choice = TypeVar("Choice", bound=str)
+
+LIMITS = tuple(field.name for field in dataclasses.fields(Limits))
+EVIDENCE: tuple[Evidence, ...] = ("counter", "signal", "poller")
+ENDINGS = tuple(ending.value for ending in Ending)
 TEXT_MAX = 4096
 CODES = (
     "not-found", "not-a-file", "not-a-folder", "exists", "path-escape", "too-large", "busy",
@@ -25,15 +30,13 @@ CODES = (
 
 def outcome_of(done: Head, stages: int, kept: tuple[Keeper, Keeper]) -> Outcome:
     """The outcome of a pipeline of so many stages."""
-    ending = _one_of(done, "ending", [ending.value for ending in Ending])
+    ending = _one_of(done, "ending", ENDINGS)
     codes = done.get("codes")
     if not isinstance(codes, list) or len(codes) != stages:
         raise ProtocolError("a call has another number of codes than of stages")
     if not all(type(code) is int and -128 < code < 256 for code in codes):
         raise ProtocolError("a call has a code that no program can have")
-    limit = done.get("limit")
-    if limit is not None and limit not in LIMITS:
-        raise ProtocolError("a call was ended by an unknown limit")
+    limit = None if done.get("limit") is None else _one_of(done, "limit", LIMITS)
     last = codes[-1]
     totals = _totals(done)
     exited = ending == Ending.EXITED
@@ -88,11 +91,10 @@ def _hits(done: Head) -> tuple[LimitHit, ...]:
     for hit in hits:
         if not isinstance(hit, list) or len(hit) != 2:
             raise ProtocolError("a call hit a malformed limit")
-        limit, evidence = hit
-        if limit not in LIMITS or evidence not in EVIDENCE:
-            raise ProtocolError("a call hit an unknown limit")
-        if LimitHit(limit, evidence) not in found:
-            found.append(LimitHit(limit, evidence))
+        named = {"limit": hit[0], "evidence": hit[1]}
+        limit = LimitHit(_one_of(named, "limit", LIMITS), _one_of(named, "evidence", EVIDENCE))
+        if limit not in found:
+            found.append(limit)
     return tuple(found)
 
 
@@ -121,8 +123,9 @@ def _text(done: Head, key: str) -> str:
     return value[:TEXT_MAX]
 
 
-def _one_of(done: Head, key: str, choices: list[str]) -> str:
+def _one_of(done: Head, key: str, choices: Sequence[Choice]) -> Choice:
     value = done.get(key)
-    if not isinstance(value, str) or value not in choices:
-        raise ProtocolError(f"a call has no {key} that is known")
-    return value
+    for choice in choices:
+        if choice == value:
+            return choice
+    raise ProtocolError(f"a call has no {key} that is known")

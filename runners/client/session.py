@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from policies import Isolation, Limits, PathCheck, Pipeline
 from runners.client.exchange import Piece
@@ -32,11 +32,15 @@ from runners.setup import Setup
 
 __all__ = ["SupervisedSession"]
 
+T = TypeVar("T")
+
 LOOK_SECONDS = 60.0
 TREE_SECONDS = 600.0
 LIST_MAX = 64 << 20
 TREE_CHUNK = 1 << 20
 ENTRIES_MAX = 100_000
+ENTRY_BYTES = 8192
+"""Heads and padding of one entry of an archive, generously."""
 
 
 class SupervisedSession:
@@ -124,41 +128,53 @@ class SupervisedSession:
                 return None
             return on_output("stdout" if piece.stream == 1 else "stderr", data)
 
-        done = await self._link.call(
-            "run", request, seconds=held.wall_seconds, source=source, sink=sink
+        return await self._link.call(
+            "run",
+            request,
+            seconds=held.wall_seconds,
+            judge=lambda done: outcome_of(done, len(pipeline.stages), kept),
+            source=source,
+            sink=sink,
         )
-        return outcome_of(done, len(pipeline.stages), kept)
 
     async def resolve(self, name: str, search: Sequence[str]) -> Program | None:
         """The program that a bare name stands for on a search path of box folders."""
-        done, _ = await self._look("resolve", {"name": name, "search": list(search)})
-        if fault_of(done, name) is not None or not value_of(done):
-            return None
-        value = value_of(done, path=str, found=str)
-        return Program(name, value["path"], value["found"])
+
+        def read(done: Head, _data: bytes) -> Program | None:
+            if not value_of(done):
+                return None
+            value = value_of(done, path=str, found=str)
+            return Program(name, value["path"], value["found"])
+
+        request = {"name": name, "search": list(search)}
+        found = await self._look("resolve", request, read, path=name)
+        return None if isinstance(found, Fault) else found
 
     async def check(self, checks: Sequence[PathCheck], cwd: str = ".") -> Sequence[PathFault]:
         """Judge path operands on their real paths, below the workspace."""
+
+        def read(_done: Head, data: bytes) -> list[PathFault]:
+            faults = []
+            for index, reason, message in _rows(data, int, str, str):
+                if index >= len(checks):
+                    raise ProtocolError("a path that was not asked about has a fault")
+                check = checks[index]
+                faults.append(PathFault(check, reason, f"{check.path}: {message}"))
+            return faults
+
         if not checks:
             return ()
         asked = [(check.path, check.kind, check.writable, check.root) for check in checks]
-        done, data = await self._look("check", {"checks": asked, "cwd": cwd})
-        fault = fault_of(done, cwd)
-        if fault is not None:
-            return [PathFault(check, "path-escape", fault.message) for check in checks]
-        faults = []
-        for index, reason, message in _rows(data, int, str, str):
-            if not 0 <= index < len(checks):
-                raise ProtocolError("a path that was not asked about has a fault")
-            check = checks[index]
-            faults.append(PathFault(check, reason, f"{check.path}: {message}"))
-        return faults
+        found = await self._look("check", {"checks": asked, "cwd": cwd}, read, path=cwd)
+        if isinstance(found, Fault):
+            return [PathFault(check, "path-escape", found.message) for check in checks]
+        return found
 
     async def glob(self, pattern: str, cwd: str = ".", limit: int = 1000) -> Sequence[str]:
         """Names that a shell glob stands for."""
         request = {"root": "workspace", "pattern": pattern, "cwd": cwd, "limit": limit}
-        done, data = await self._look("glob", request)
-        return () if fault_of(done, pattern) is not None else _texts(data)
+        found = await self._look("glob", request, lambda _, data: _texts(data), path=pattern)
+        return () if isinstance(found, Fault) else found
 
     # -- files -------------------------------------------------------------------------------
 
@@ -166,13 +182,13 @@ class SupervisedSession:
         self, path: str, *, root: Root = "workspace", offset: int = 0, limit: int = 1 << 20
     ) -> FileData | Fault:
         """Up to ``limit`` bytes of a regular file from ``offset``."""
+
+        def read(done: Head, data: bytes) -> FileData:
+            value = value_of(done, offset=int, size=int, mode=int)
+            return FileData(path, data, value["offset"], value["size"], value["mode"])
+
         request = {"root": root, "path": path, "offset": offset, "limit": limit}
-        done, data = await self._look("read_file", request, most=limit)
-        fault = fault_of(done, path)
-        if fault is not None:
-            return fault
-        value = value_of(done, offset=int, size=int, mode=int)
-        return FileData(path, data, value["offset"], value["size"], value["mode"])
+        return await self._look("read_file", request, read, path=path, most=limit)
 
     async def write_file(
         self,
@@ -184,35 +200,36 @@ class SupervisedSession:
         expect: bytes | None = None,
     ) -> Written | Fault:
         """Write a file whole."""
+
+        def read(done: Head, _data: bytes) -> Written:
+            value = value_of(done, size=int, created=bool)
+            return Written(path, value["size"], value["created"])
+
         request = {"root": root, "path": path, "mode": mode, "expect": expect}
-        done, _ = await self._look("write_file", request, source=data)
-        fault = fault_of(done, path)
-        if fault is not None:
-            return fault
-        value = value_of(done, size=int, created=bool)
-        return Written(path, value["size"], value["created"])
+        return await self._look("write_file", request, read, path=path, source=data)
 
     async def list_dir(
         self, path: str = ".", *, root: Root = "workspace", limit: int = 1000
     ) -> Listing | Fault:
         """Names of a folder."""
-        done, data = await self._look("list_dir", {"root": root, "path": path, "limit": limit})
-        fault = fault_of(done, path)
-        if fault is not None:
-            return fault
-        entries = tuple(Entry(*row) for row in _rows(data, str, str, int, int))
-        return Listing(path, entries, value_of(done, total=int)["total"])
+
+        def read(done: Head, data: bytes) -> Listing:
+            entries = tuple(Entry(*row) for row in _rows(data, str, str, int, int))
+            return Listing(path, entries, value_of(done, total=int)["total"])
+
+        request = {"root": root, "path": path, "limit": limit}
+        return await self._look("list_dir", request, read, path=path)
 
     async def find_files(
         self, pattern: str, path: str = ".", *, root: Root = "workspace", limit: int = 1000
     ) -> Found | Fault:
         """Regular files whose relative path matches a glob with ``**``."""
+
+        def read(done: Head, data: bytes) -> Found:
+            return Found(tuple(_texts(data)), value_of(done, complete=bool)["complete"])
+
         request = {"root": root, "path": path, "pattern": pattern, "limit": limit}
-        done, data = await self._look("find_files", request)
-        fault = fault_of(done, path)
-        if fault is not None:
-            return fault
-        return Found(tuple(_texts(data)), value_of(done, complete=bool)["complete"])
+        return await self._look("find_files", request, read, path=path)
 
     async def search_text(
         self,
@@ -225,6 +242,10 @@ class SupervisedSession:
         limit: int = 200,
     ) -> Sequence[Match] | Fault:
         """Lines that hold a text, or match a regular expression."""
+
+        def read(_done: Head, data: bytes) -> list[Match]:
+            return [Match(*row) for row in _rows(data, str, int, str)]
+
         request = {
             "root": root,
             "path": path,
@@ -233,20 +254,19 @@ class SupervisedSession:
             "glob": glob,
             "limit": limit,
         }
-        done, data = await self._look("search_text", request)
-        fault = fault_of(done, path)
-        if fault is not None:
-            return fault
-        return [Match(*row) for row in _rows(data, str, int, str)]
+        return await self._look("search_text", request, read, path=path)
 
     async def put_tree(self, tar: Path, *, root: Root = "workspace") -> None:
         """Unpack an archive that runners.workspace wrote into a root."""
         request = {"root": root, "entries": ENTRIES_MAX}
         with await asyncio.to_thread(tar.open, "rb") as file:
-            done = await self._link.call(
-                "put_tree", request, seconds=TREE_SECONDS, source=_pieces(file)
+            fault = await self._link.call(
+                "put_tree",
+                request,
+                seconds=TREE_SECONDS,
+                judge=lambda done: fault_of(done, ""),
+                source=_pieces(file),
             )
-        fault = fault_of(done, "")
         if fault is not None:
             where = f"{fault.path}: " if fault.path else ""
             raise WorkspaceError(f"the files cannot be put into the box: {where}{fault.message}")
@@ -254,23 +274,26 @@ class SupervisedSession:
     async def get_tree(self, tar: Path, *, root: Root = "workspace", limit_mib: int = 512) -> None:
         """Pack a root into an archive file for runners.workspace to read."""
         request = {"root": root, "limit": limit_mib << 20, "entries": ENTRIES_MAX}
-        most = (limit_mib << 20) + ENTRIES_MAX * 4096
+        most = (limit_mib << 20) + ENTRIES_MAX * ENTRY_BYTES
+        total = 0
+
+        async def sink(piece: Piece) -> None:
+            nonlocal total
+            total += len(piece.data)
+            if piece.at + len(piece.data) != total or total > most:
+                raise ProtocolError("the box sends another archive than it may")
+            await asyncio.to_thread(file.write, piece.data)
+
         with await asyncio.to_thread(tar.open, "wb") as file:
-            total = 0
-
-            async def sink(piece: Piece) -> None:
-                nonlocal total
-                total += len(piece.data)
-                if total > most:
-                    raise ProtocolError("the box sends more than it may")
-                await asyncio.to_thread(file.write, piece.data)
-
-            done = await self._link.call("get_tree", request, seconds=TREE_SECONDS, sink=sink)
-        fault = fault_of(done, "")
+            fault = await self._link.call(
+                "get_tree",
+                request,
+                seconds=TREE_SECONDS,
+                judge=lambda done: fault_of(done, ""),
+                sink=sink,
+            )
         if fault is not None:
             raise RunnerError(f"the files cannot be taken out of the box: {fault.message}")
-        if value_of(done) is not None and total != sum(done.get("totals", ())):
-            raise ProtocolError("a part of the archive is missing")
 
     async def close(self) -> None:
         """End the box and all in it; safe to repeat."""
@@ -289,23 +312,27 @@ class SupervisedSession:
         self,
         operation: str,
         request: dict[str, Any],
+        read: Callable[[Head, bytes], T],
         *,
+        path: str,
         source: Source | None = None,
         most: int = LIST_MAX,
-    ) -> tuple[Head, bytes]:
+    ) -> T | Fault:
         """An operation whose output is small enough to be held."""
         held = bytearray()
 
         def sink(piece: Piece) -> None:
-            nonlocal held
             if piece.at != len(held) or len(held) + len(piece.data) > most:
                 raise ProtocolError(f"{operation} sends more than it may")
-            held += piece.data
+            held.extend(piece.data)
 
-        done = await self._link.call(
-            operation, request, seconds=LOOK_SECONDS, source=source, sink=sink
+        def judge(done: Head) -> T | Fault:
+            fault = fault_of(done, path)
+            return read(done, bytes(held)) if fault is None else fault
+
+        return await self._link.call(
+            operation, request, seconds=LOOK_SECONDS, judge=judge, source=source, sink=sink
         )
-        return done, bytes(held)
 
 
 async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:

@@ -38,7 +38,8 @@ async def test_memory_beyond_the_limit_is_an_error_inside_the_program(session):
 
 async def test_memory_of_a_whole_call_is_polled_where_no_cgroup_holds_it(open_session):
     session = await open_session(poll=True)
-    code = "import os, time\nos.fork(); os.fork()\nx = bytearray(os.urandom(1) * (60 << 20))\ntime.sleep(20)"
+    code = "x = bytearray(os.urandom(1) * (60 << 20))\ntime.sleep(20)"
+    code = f"import os, time\nos.fork(); os.fork()\n{code}"
     outcome = await session.run(python(code), limits=Limits(memory_mib=100))
     assert (outcome.ending, outcome.limit) == (Ending.KILLED_BY_LIMIT, "memory_mib")
     assert outcome.limits_hit == (LimitHit("memory_mib", "poller"),)
@@ -48,7 +49,7 @@ async def test_memory_of_a_whole_call_is_polled_where_no_cgroup_holds_it(open_se
 
 async def test_processes_are_polled_where_no_kernel_limit_counts_them(open_session, place):
     session = await open_session(poll=True, nproc=False)
-    code = "import os, time\nfor i in range(40):\n    if os.fork() == 0: time.sleep(20)\ntime.sleep(20)"
+    code = "import os, time\nfor i in range(40):\n    if os.fork() == 0: break\ntime.sleep(20)"
     outcome = await session.run(python(code), limits=Limits(processes=20))
     assert (outcome.ending, outcome.limit) == (Ending.KILLED_BY_LIMIT, "processes")
     assert place.alive() == []
