@@ -154,17 +154,17 @@ def end_processes(uid: int) -> None:
 
 def processes_of(uid: int) -> Iterator[int]:
     """Living processes whose real, effective or saved uid is this one."""
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit():
+    for name in os.listdir("/proc"):  # noqa: PTH208 - names are all we need
+        if not name.isdigit():
             continue
         try:
-            status = Path(entry.path, "status").read_bytes()
+            status = Path("/proc", name, "status").read_bytes()
         except OSError:
             continue
         lines = dict(line.partition(b":")[::2] for line in status.splitlines())
         dead = lines.get(b"State", b"").split()[:1] in ([b"Z"], [b"X"])
         if not dead and str(uid).encode() in lines.get(b"Uid", b"").split():
-            yield int(entry.name)
+            yield int(name)
 
 
 def remove_ipc(uid: int) -> None:
@@ -194,7 +194,8 @@ def ipc_objects(kind: str, column: str, uid: int) -> list[int]:
 def remove_shared_memory(uid: int) -> None:
     """Remove the uid's files in the host's /dev/shm."""
     try:
-        entries = list(os.scandir("/dev/shm"))  # noqa: S108 - the kernel's own place
+        with os.scandir("/dev/shm") as listed:  # noqa: S108 - the kernel's own place
+            entries = list(listed)
     except OSError:
         return
     for entry in entries:
