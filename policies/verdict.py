@@ -33,12 +33,14 @@ class PathCheck:
         path: the text, relative to the command's cwd, or absolute in the box.
         kind: what it must be at run time; ``path`` may be absent.
         writable: the program may create, change or remove it.
+        root: the workspace, or the name of another root that the path lies below.
     """
 
     word: int
     path: str
     kind: Literal["path", "file", "dir"] = "path"
     writable: bool = False
+    root: str = "workspace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Verdict:
         checks: the paths to verify in the box before the program starts.
         stages: for a plan, the verdict of each stage in order; empty for a single command.
         stage: for a plan, the index of the stage at fault.
+        step: for a plan, the index of its step (pipeline or Cd) at fault.
     """
 
     decision: Decision
@@ -84,3 +87,4 @@ class Verdict:
     checks: tuple[PathCheck, ...] = ()
     stages: tuple[Verdict, ...] = field(default=())
     stage: int = 0
+    step: int = 0

@@ -1,0 +1,63 @@
+"""Joining conditions strictest, and merging path checks of several lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policies.judging import Finding
+from policies.rule import Rule
+from policies.verdict import Conditions, PathCheck
+
+__all__ = ["all_rules", "joined", "merged_checks"]
+
+
+def joined(parts: Iterable[Conditions]) -> Conditions:
+    """The strictest of each condition; ``network`` is the intersection."""
+    parts = list(parts)
+    result = parts[0]
+    for other in parts[1:]:
+        if other is result:
+            continue
+        forced = dict(result.env)
+        for name, value in other.env:
+            forced.setdefault(name, value)
+        result = Conditions(
+            isolation=max(result.isolation, other.isolation),
+            limits=result.limits.least(other.limits),
+            network=tuple(host for host in result.network if host in other.network),
+            env=tuple(sorted(forced.items())),
+        )
+    return result
+
+
+def all_rules(finding: Finding) -> list[Rule]:
+    """The rules of every line that counts, inner commands included."""
+    rules: list[Rule] = []
+    for hit in finding.hits:
+        rules.append(hit.entry.rule)
+        for inner in hit.inner:
+            rules.extend(all_rules(inner))
+    return rules
+
+
+def merged_checks(finding: Finding) -> tuple[PathCheck, ...]:
+    """The path checks of all lines that count; where they differ, the one all can live with."""
+    hits = finding.hits
+    if len(hits) == 1 and not hits[0].inner:
+        return tuple(hits[0].checks)
+    found: dict[tuple[int, str], PathCheck] = {}
+    for hit in hits:
+        checks = list(hit.checks)
+        for inner in hit.inner:
+            checks.extend(merged_checks(inner))
+        for check in checks:
+            key = (check.word, check.path)
+            known = found.get(key)
+            kind = check.kind if known is None or known.kind == check.kind else "path"
+            writable = check.writable or (known is not None and known.writable)
+            found[key] = PathCheck(check.word, check.path, kind, writable, check.root)
+    if len(hits) > 1:
+        for key, check in found.items():
+            if not all(any((c.word, c.path) == key for c in h.checks) for h in hits):
+                found[key] = PathCheck(check.word, check.path, "path", check.writable, check.root)
+    return tuple(found.values())

@@ -1,0 +1,83 @@
+"""Words for a denial: what is wrong, where, and what the nearest line would have taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from policies.judging import Finding
+from policies.matching.fault import Miss
+from policies.reasons import sentence
+from policies.verdict import Decision, Verdict
+
+if TYPE_CHECKING:
+    from policies.policy import Policy
+
+__all__ = ["denial", "shown"]
+
+LONGEST_SHOWN = 60
+MOST_EXPECTED = 8
+
+
+def shown(word: str) -> str:
+    """A word for a message: one line, no control characters, not too long."""
+    text = ascii(word) if not word.isprintable() else repr(word)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "...'"
+
+
+def denial(policy: Policy, argv: Sequence[str], finding: Finding) -> Verdict:
+    """The verdict that a command is denied, with the nearest miss as reason."""
+    miss = finding.miss
+    if miss is None:
+        raise AssertionError(finding)
+    entry = finding.nearest
+    rule = finding.ban.rule if finding.ban is not None else entry.rule if entry else None
+    line = finding.ban.line if finding.ban is not None else entry.line if entry else None
+    named = policy.identity.named(argv[0]) if argv else None
+    return Verdict(
+        Decision.DENY,
+        miss.reason,
+        miss.word,
+        message(policy, argv, finding, miss),
+        rule.name if rule is not None else None,
+        line.text if line is not None else None,
+        program=named.program if named is not None else "",
+        search=named.search if named is not None else (),
+        conditions=policy.conditions,
+    )
+
+
+def message(policy: Policy, argv: Sequence[str], finding: Finding, miss: Miss) -> str:
+    """One sentence: the reason, the word, what was expected, the rule."""
+    text = sentence(miss.reason)
+    if miss.word < len(argv):
+        text += f": word {miss.word} {shown(argv[miss.word])}"
+    if miss.expected:
+        text += f"; expected {listed(miss.expected)}"
+    if finding.ban is not None:
+        text += f" (rule {finding.ban.rule.name}: {finding.ban.line.text})"
+        if finding.ban.rule.reason:
+            text += f": {finding.ban.rule.reason}"
+    elif finding.nearest is not None:
+        text += f" (nearest: rule {finding.nearest.rule.name}: {finding.nearest.line.text})"
+        if finding.nearest.rule.reason:
+            text += f": {finding.nearest.rule.reason}"
+    elif miss.reason == "no-program" and argv:
+        text += close_names(policy, argv[min(miss.word, len(argv) - 1)])
+    return text
+
+
+def listed(words: Sequence[str]) -> str:
+    more = len(words) - MOST_EXPECTED
+    text = ", ".join(words[:MOST_EXPECTED])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def close_names(policy: Policy, word: str) -> str:
+    """Programs of the policy whose name is like the word."""
+    if not policy.shelves or len(word) > 64:
+        return ""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(policy.shelves), 2, 0.7)
+    return f" (did you mean {' or '.join(close)}?)" if close else ""

@@ -1,0 +1,60 @@
+"""Shelf: all lines of one program, found by the first pinned word."""
+
+from __future__ import annotations
+
+from policies.matching.walk import Span
+from policies.rule import Ban, Entry
+
+__all__ = ["Shelf"]
+
+
+class Shelf:
+    """The lines of one program.
+
+    Attributes:
+        pinned: lines by each word that their first pinned part can be.
+        free: lines without a pinned word.
+        bans: deny lines.
+    """
+
+    __slots__ = ("bans", "free", "pinned")
+
+    def __init__(self) -> None:
+        self.pinned: dict[str, list[Entry]] = {}
+        self.free: list[Entry] = []
+        self.bans: list[Ban] = []
+
+    def add(self, entry: Entry) -> None:
+        """Put an allow or ask line on the shelf."""
+        heads = entry.line.heads
+        if not heads:
+            self.free.append(entry)
+        for head in sorted(heads):
+            self.pinned.setdefault(head, []).append(entry)
+
+    def candidates(self, span: Span) -> list[Entry]:
+        """The lines that could hold, in file order."""
+        pinned = self.pinned
+        if not pinned:
+            return self.free
+        words = span.words
+        found: list[Entry] | None = None
+        several = False
+        for index in range(span.start + 1, span.end):
+            entries = pinned.get(words[index])
+            if entries is None:
+                continue
+            if found is None:
+                found = entries
+            elif entries is not found:
+                found = found + entries
+                several = True
+        if found is None:
+            return self.free
+        if self.free:
+            found = self.free + found
+            several = True
+        if several:
+            unique = {entry.number: entry for entry in found}
+            found = [unique[number] for number in sorted(unique)]
+        return found

@@ -1,0 +1,217 @@
+"""SED: scripts of sed that can neither run a program nor open a file."""
+
+from __future__ import annotations
+
+from policies.values.characters import text_fault
+from policies.values.value import Place
+
+__all__ = ["sed_check"]
+
+PLAIN = frozenset("pdDPnNgGhHxq={}")
+SUBSTITUTE_FLAGS = frozenset("gpiImM0123456789")
+TEXT_COMMANDS = frozenset("aic")
+
+
+class Refused(Exception):
+    """The script holds something outside of the subset."""
+
+
+class Script:
+    """A reader of one script, command by command, as GNU sed reads it."""
+
+    __slots__ = ("at", "depth", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = 0
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def skip(self, characters: str) -> None:
+        while self.peek() and self.peek() in characters:
+            self.at += 1
+
+    def read(self) -> None:
+        """Read the whole script; raises Refused."""
+        while True:
+            self.skip(" \t\n;")
+            if not self.peek():
+                break
+            self.addresses()
+            self.command()
+        if self.depth:
+            raise Refused
+
+    def addresses(self) -> None:
+        if self.address():
+            self.skip(" \t")
+            if self.peek() == ",":
+                self.at += 1
+                self.skip(" \t")
+                if self.peek() and self.peek() in "+~":
+                    self.at += 1
+                    self.number()
+                elif not self.address():
+                    raise Refused
+        self.skip(" \t")
+        while self.peek() == "!":
+            self.at += 1
+            self.skip(" \t")
+
+    def address(self) -> bool:
+        character = self.peek()
+        if character.isdigit() and character.isascii():
+            self.number()
+            if self.peek() == "~":
+                self.at += 1
+                self.number()
+            return True
+        if character == "$":
+            self.at += 1
+            return True
+        if character == "/":
+            self.at += 1
+            self.delimited("/", regular=True)
+        elif character == "\\":
+            mark = self.text[self.at + 1 : self.at + 2]
+            if mark in ("", "\n", "\\"):
+                raise Refused
+            self.at += 2
+            self.delimited(mark, regular=True)
+        else:
+            return False
+        self.skip("IM")
+        return True
+
+    def number(self) -> None:
+        start = self.at
+        self.skip("0123456789")
+        if self.at == start or self.at - start > 18:
+            raise Refused
+
+    def delimited(self, mark: str, *, regular: bool) -> None:
+        """Go past the next unescaped mark; inside a bracket of an expression it is a character."""
+        while True:
+            character = self.peek()
+            if not character or (character == "\n" and regular):
+                raise Refused
+            self.at += 1
+            if character == mark:
+                return
+            if character == "\\":
+                if not self.peek():
+                    raise Refused
+                self.at += 1
+            elif character == "[" and regular:
+                self.bracket()
+
+    def bracket(self) -> None:
+        """Go past a bracket expression, in which the mark is an ordinary character.
+
+        A back-slash before the closing bracket is read in two ways: refused.
+        """
+        self.skip("^")
+        if self.peek() == "]":
+            self.at += 1
+        while True:
+            character = self.peek()
+            if not character or character == "\n":
+                raise Refused
+            self.at += 1
+            if character == "]":
+                return
+            if character == "\\" and self.peek() == "]":
+                raise Refused
+            if character == "[" and self.peek() and self.peek() in ".:=":
+                close = self.text.find(self.peek() + "]", self.at + 1)
+                if close < 0:
+                    raise Refused
+                self.at = close + 2
+
+    def command(self) -> None:
+        character = self.peek()
+        if not character:
+            raise Refused
+        self.at += 1
+        if character == "s":
+            self.substitution()
+        elif character == "y":
+            self.transliteration()
+        elif character in TEXT_COMMANDS:
+            self.plain_text()
+            return
+        elif character in PLAIN:
+            if character == "{":
+                self.depth += 1
+                return
+            if character == "}":
+                self.depth -= 1
+                if self.depth < 0:
+                    raise Refused
+            if character == "q":
+                self.skip(" \t")
+                self.skip("0123456789")
+        elif character == "#":
+            if self.at == 1 and self.peek() == "n":
+                raise Refused
+            end = self.text.find("\n", self.at)
+            self.at = len(self.text) if end < 0 else end
+            return
+        else:
+            raise Refused
+        self.separator()
+
+    def separator(self) -> None:
+        self.skip(" \t")
+        if self.peek() and self.peek() not in ";\n}#":
+            raise Refused
+
+    def mark(self) -> str:
+        mark = self.peek()
+        if not mark or mark in "\\\n; ":
+            raise Refused
+        self.at += 1
+        return mark
+
+    def substitution(self) -> None:
+        mark = self.mark()
+        self.delimited(mark, regular=True)
+        self.delimited(mark, regular=False)
+        while self.peek() and self.peek() in SUBSTITUTE_FLAGS:
+            self.at += 1
+
+    def transliteration(self) -> None:
+        mark = self.mark()
+        self.delimited(mark, regular=False)
+        self.delimited(mark, regular=False)
+
+    def plain_text(self) -> None:
+        """``a text`` to the end of the line; a back-slash continues it."""
+        self.skip(" \t")
+        if self.peek() == "\\":
+            self.at += 1
+            self.skip(" \t")
+            if self.peek() == "\n":
+                self.at += 1
+        while self.peek() and self.peek() != "\n":
+            if self.peek() == "\\":
+                self.at += 1
+            self.at += 1
+
+
+def sed_check(word: str, place: Place) -> str | None:  # noqa: ARG001
+    """A sed script of the checked subset."""
+    if not word:
+        return "empty-word"
+    if len(word) > 4096:
+        return "value-range"
+    fault = text_fault(word, "\n\t")
+    if fault is not None:
+        return fault
+    try:
+        Script(word).read()
+    except Refused:
+        return "value-type"
+    return None
