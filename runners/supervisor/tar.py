@@ -133,9 +133,11 @@ def pax(data: bytes) -> "dict[bytes, bytes]":
         if not blank or not digits.isdigit() or len(digits) > 6:
             raise damaged("a PAX record has no length")
         length = int(digits)
+        if length > len(data):
+            raise damaged("a PAX record is cut")
         line, data = data[len(digits) + 1 : length], data[length:]
         key, equals, value = line.partition(b"=")
-        if length > MAX_PAX or not equals or not value.endswith(b"\n") or b"\0" in value:
+        if not equals or not value.endswith(b"\n") or b"\0" in value:
             raise damaged("a PAX record is malformed")
         if key not in (b"path", b"linkpath", b"size") or key in found:
             raise damaged("a PAX record is not one of path, linkpath, size")

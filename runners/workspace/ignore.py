@@ -22,9 +22,12 @@ class Pattern:
         self.negated = text.startswith("!")
         text = text[1:] if self.negated else text
         self.only_folders = text.endswith("/")
-        text = text.rstrip("/") if self.only_folders else text
+        text = text.removesuffix("/")
         self.anchored = "/" in text
-        text = text.lstrip("/") if self.anchored else "**/" + text
+        text = text.removeprefix("/")
+        if {"", ".", ".."} & set(text.split("/")):
+            raise Refusal("name", b"", "such a part matches nothing")
+        text = text if self.anchored else "**/" + text
         self.glob = Glob(to_bytes(text))
 
     def matches(self, path: str, *, folder: bool) -> bool:
@@ -46,7 +49,7 @@ class Ignore:
             if text and len(self.patterns) < MAX_LINES:
                 try:
                     self.patterns.append(Pattern(text))
-                except Refusal:  # `..` can match nothing below the folder
+                except Refusal:  # it can match nothing
                     continue
 
     def __bool__(self) -> bool:
@@ -71,4 +74,4 @@ def stripped(line: str) -> str:
         return ""
     while text.endswith(" ") and not text.endswith("\\ "):
         text = text[:-1]
-    return "" if text in ("!", "/", "!/") else text
+    return text
