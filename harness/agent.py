@@ -18,8 +18,9 @@ from harness.hook import Hooks
 from harness.judge import Judge
 from harness.loop import Loop, LoopResult
 from harness.message import System, User
-from harness.model import Model
+from harness.model import Model, ToolDefinition
 from harness.pipeline import CONTENT_CHARACTERS, Pipeline
+from harness.prompt import Prompt
 from harness.registry import Registry
 from harness.repeat import RepeatGuard
 from harness.signal import Signal
@@ -130,7 +131,14 @@ class Agent:
         try:
             await self._open()
             self.transcript.append(User(text))
-            loop = Loop(self.model, self.pipeline, self.transcript, self.signal, self._trimmer)
+            loop = Loop(
+                self.model,
+                self.pipeline,
+                self.transcript,
+                self.signal,
+                self._trimmer,
+                self._definitions,
+            )
             result = await loop.run()
             status, spent = result.status, result.spent
             return result
@@ -147,6 +155,11 @@ class Agent:
             if not self._enclosed:
                 spent = spent or self.ledger.spent
                 self.events.emit(RunEnd(status, {"spent": spent.to_dict()}), step=0)
+
+    def _definitions(self) -> tuple[ToolDefinition, ...]:
+        """What the model is told of, after the prompt's hooks."""
+        found = self.registry.definitions()
+        return self._system.tools(found) if isinstance(self._system, Prompt) else found
 
     async def _open(self) -> None:
         """The system message comes first, once."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -59,15 +59,24 @@ async def run_loop(
     *,
     signal: Signal | None = None,
     trimmer: Trimmer | None = None,
+    tools: Callable[[], tuple[ToolDefinition, ...]] | None = None,
 ) -> LoopResult:
     """Run until an answer or a limit.
+
+    Args:
+        model: whoever answers.
+        pipeline: runs the calls; its registry, ledger and events are the run's.
+        transcript: the conversation so far; it grows.
+        signal: cancels the run.
+        trimmer: leaves old rounds out of requests that are too long.
+        tools: what the model is told of, at each step anew; the registry's where None.
 
     Raises:
         ModelError: the model failed, or its answer cannot be used; carries the transcript.
         RunnerError: the box failed; the transcript is whole.
         LogError: the log cannot be written; nothing goes on unlogged.
     """
-    return await Loop(model, pipeline, transcript, signal or Signal(), trimmer).run()
+    return await Loop(model, pipeline, transcript, signal or Signal(), trimmer, tools).run()
 
 
 class Loop:
@@ -80,6 +89,7 @@ class Loop:
         transcript: Transcript,
         signal: Signal,
         trimmer: Trimmer | None = None,
+        tools: Callable[[], tuple[ToolDefinition, ...]] | None = None,
     ) -> None:
         self._model = model
         self._pipeline = pipeline
@@ -89,6 +99,7 @@ class Loop:
         self._events = pipeline.events
         self._ledger = pipeline.ledger
         self._told = 0
+        self._definitions = tools or pipeline.registry.definitions
         self._tools: tuple[ToolDefinition, ...] | None = None
         self._denials = 0
         self._unanswered = 0
@@ -160,7 +171,7 @@ class Loop:
 
     async def _request(self) -> ModelRequest:
         view = await self._trimmer.view(self._transcript)
-        tools = self._pipeline.registry.definitions()
+        tools = self._definitions()
         changed = None if tools == self._tools else tuple(map(asdict, tools))
         self._tools = tools
         self._events.emit(
