@@ -24,6 +24,4 @@ def test_a_key_that_came_or_went_is_a_difference() -> None:
 
 def test_a_locked_run_that_differs_is_refused_with_the_place_of_the_lock() -> None:
     with pytest.raises(ConfigError, match=r"(?s)differs from lock\.json.*policy\.digest"):
-        check_locked(
-            (Path("lock.json"), {"policy": {"digest": "a"}}), {"policy": {"digest": "b"}}
-        )
+        check_locked((Path("lock.json"), {"policy": {"digest": "a"}}), {"policy": {"digest": "b"}})
