@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from harness.errors import RegistrationError
+from harness.frozen import frozen_copy
 from harness.model import ToolDefinition
 from harness.schema import Schema
 from harness.tool import Tool, as_tool
@@ -24,9 +25,10 @@ class Entry:
 
     def __init__(self, tool: Tool) -> None:
         self.tool = tool
-        self.definition = tool.definition
-        self.parameters = Schema(tool.parameters, what=f"tool {tool.name!r}: parameters")
-        self.output = None if tool.output is None else Schema(tool.output)
+        parameters = frozen_copy(tool.parameters)
+        self.definition = ToolDefinition(tool.name, tool.description, parameters)
+        self.parameters = Schema(parameters, what=f"tool {tool.name!r}: parameters")
+        self.output = None if tool.output is None else Schema(frozen_copy(tool.output))
 
 
 class Registry:

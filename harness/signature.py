@@ -17,10 +17,17 @@ from harness.tool import Execution, Tool
 __all__ = ["inlined", "model_rules", "model_schema", "tool_of"]
 
 
-def tool_of(function: Callable[..., Any], settings: Mapping[str, Any]) -> Tool:
-    """The Tool of a function; ``settings`` override what its signature says."""
+def tool_of(
+    function: Callable[..., Any],
+    settings: Mapping[str, Any],
+    around: Mapping[str, Any] | None = None,
+) -> Tool:
+    """The Tool of a function; ``settings`` override what its signature says.
+
+    ``around`` holds the names of the place where it is defined, for hints given as text.
+    """
     name = str(settings.get("name") or getattr(function, "__name__", ""))
-    hints = _hints(function, name)
+    hints = _hints(function, name, around)
     given: Any = settings.get("parameters")
     if isinstance(given, type) and issubclass(given, BaseModel):
         return _of_model(function, name, given, hints, settings)
@@ -94,9 +101,11 @@ def _fields(
     return made
 
 
-def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+def _hints(
+    function: Callable[..., Any], name: str, around: Mapping[str, Any] | None
+) -> dict[str, Any]:
     try:
-        return get_type_hints(function, include_extras=True)
+        return get_type_hints(function, localns=dict(around or {}), include_extras=True)
     except (NameError, TypeError) as error:
         raise RegistrationError(f"tool {name!r}: a type hint cannot be read: {error}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -186,6 +187,7 @@ def define_tool(function: Callable[..., Any] | None = None, /, **settings: Any) 
     """
     from harness.signature import tool_of  # pydantic takes its time; only authors pay it
 
+    around = sys._getframe(1).f_locals  # noqa: SLF001 - hints may name what only the caller has
     if function is None:
-        return lambda inner: tool_of(inner, settings)
-    return tool_of(function, settings)
+        return lambda inner: tool_of(inner, settings, around)
+    return tool_of(function, settings, around)
