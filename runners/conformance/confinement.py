@@ -80,14 +80,15 @@ async def a_folder_swapped_for_a_link_shows_nothing(opening: Opening) -> None:
     """A program that swaps them all the time wins no race."""
     code = (
         "import os, ctypes, time\n"
-        "os.mkdir('real'); open('real/passwd', 'w').write('inside'); os.symlink('/etc', 'link')\n"
-        "libc = ctypes.CDLL(None); end = time.monotonic() + 2; \n"
-        ""
+        "os.symlink('/etc', 'link')\n"
+        "libc = ctypes.CDLL(None)\n"
+        "end = time.monotonic() + 2\n"
         "while time.monotonic() < end:\n"
         "    for _ in range(100): libc.renameat2(-100, b'real', -100, b'link', 2)\n"
     )
     seen: set[object] = set()
     async with opening() as session:
+        await session.write_file("real/passwd", b"inside")
         swapping = asyncio.create_task(python(session, code))
         while not swapping.done():
             got = await session.read_file("real/passwd")
