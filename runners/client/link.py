@@ -107,15 +107,18 @@ class Link:
         self.error = error
         if not self._hello.done():
             self._hello.set_exception(StartError(f"the supervisor did not start: {error}"))
+        self._fail_all(error)
+        if self._closed is None:
+            self._closed = asyncio.create_task(self._channel.close())
+
+    def _fail_all(self, error: RunnerError) -> None:
         for waiting in self._pongs.values():
             if not waiting.done():
                 waiting.set_exception(error)
-                waiting.exception()  # whoever waits was told; nobody may be waiting
+                waiting.exception()  # marks it as seen: whoever waited may be gone
         self._pongs.clear()
         for exchange in list(self._exchanges.values()):
             exchange.fail(error)
-        if self._closed is None:
-            self._closed = asyncio.create_task(self._channel.close())
 
     async def _beat(self) -> None:
         """Keep the lease; a box that is silent for as long is lost."""
@@ -283,14 +286,13 @@ class Link:
                 self._stop_tasks()
 
     async def _close(self) -> None:
-        for exchange in list(self._exchanges.values()):
-            exchange.fail(LostError("the session was closed"))
+        closed = LostError("the session is closed")
+        self.error = self.error or closed
+        self._fail_all(closed)
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(1):
                 await self._channel.write(frames.pack(frames.CLOSE))
         await self._channel.close()
-        if self.error is None:
-            self.error = LostError("the session is closed")
 
     def _stop_tasks(self) -> None:
         for task in self._tasks:

@@ -29,11 +29,12 @@ class Box:
         self.settings = settings
         self.env = dict(settings["env"])
         self.limits = settings["limits"]
-        self.alone = settings["alone"]
+        self.null = -1
         self.roots: dict[str, Root] = {}
 
     def open_roots(self) -> None:
-        """Hold the roots; an absolute path is later matched with the longest of them."""
+        """Hold the null device and the roots."""
+        self.null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         for name, folder in self.settings["roots"].items():
             self.roots[name] = Root(os.fsencode(folder))
 

@@ -1,6 +1,7 @@
 """One call as the supervisor sees it: its streams, its deadline, how it came to its end."""
 
 import errno
+import fcntl
 import os
 import time
 
@@ -48,18 +49,18 @@ class Call:
         self.facts: tuple[Any, ...] = ()
         self.before: dict[str, int] = {}
         self.peak = 0
-        self.dropped = 0
+        self.watched = False
 
     def open_streams(self) -> "list[int]":
         """Make the pipes; the ends for the slot."""
         ends = []
         if self.request["feed"]:
             theirs, self.feed = os.pipe2(os.O_CLOEXEC)
-            os.set_blocking(self.feed, False)
+            fcntl.fcntl(self.feed, fcntl.F_SETFL, os.O_WRONLY | os.O_NONBLOCK)
             ends.append(theirs)
         for stream in (1, 2) if self.program else (1,):
             ours, theirs = os.pipe2(os.O_CLOEXEC)
-            os.set_blocking(ours, False)
+            fcntl.fcntl(ours, fcntl.F_SETFL, os.O_RDONLY | os.O_NONBLOCK)
             self.taps.append(Tap(self.number, stream, ours, self.request["keep"]))
             ends.append(theirs)
         return ends
@@ -116,27 +117,24 @@ class Call:
         if self.program:
             body = self._outcome(box, after)
         elif self.reason:
-            body = {"fault": ["other", b"", self._interrupted()]}
+            body = '"fault":' + frames.json_text(["other", b"", self._interrupted()])
         elif self.facts[0] == "value":
-            body = {"value": frames.Escaped(self.facts[1])}
+            body = '"value":' + self.facts[1]
         else:
-            body = {"fault": list(self.facts[1:])}
-        body["totals"] = [tap.total for tap in self.taps]
-        text = frames.json_text(body)
-        return frames.reply('{"t":"done","c":%d,%s' % (self.number, text[1:]))
+            body = '"fault":' + frames.json_text(self.facts[1:])
+        totals = ",".join(["%d" % tap.total for tap in self.taps])
+        head = '{"t":"done","c":%d,"totals":[%s],%s}' % (self.number, totals, body)
+        return frames.reply(head)
 
     def _interrupted(self) -> str:
         if self.reason == "timed_out":
             return "it took longer than %g seconds" % self.request["wall"]
         return "it was ended: %s" % self.reason
 
-    def _outcome(self, box: Box, after: "dict[str, int]") -> "dict[str, Any]":
+    def _outcome(self, box: Box, after: "dict[str, int]") -> str:
+        """The facts of a program, by hand: this is on the way of every call."""
         codes, error, wall, cpu, cpu_most, rss = self.facts
-        hits = [
-            [limit, "counter"]
-            for limit in after
-            if after[limit] > self.before.get(limit, after[limit])
-        ]
+        hits = [[limit, "counter"] for limit in after if after[limit] > self.before[limit]]
         limits = self.request["limits"] or box.limits
         for code in codes:
             if code == -SIGXCPU or (code == -SIGKILL and cpu_most >= limits["cpu_seconds"]):
@@ -144,20 +142,21 @@ class Call:
             if code == -SIGXFSZ:
                 hits.append(["file_mib", "signal"])
         ending, limit = self._ending(codes, hits)
-        if self.reason == "killed_by_limit":
+        if self.reason in ("killed_by_limit", "timed_out"):
             hits.append([self.limit, "poller"])
-        if self.reason == "timed_out":
-            hits.append(["wall_seconds", "poller"])
-        return {
-            "ending": ending,
-            "limit": limit,
-            "codes": codes,
-            "error": error[:2000],
-            "hits": hits,
-            "wall": round(wall, 6),
-            "cpu": round(cpu, 6),
-            "rss": max(rss, self.peak) or None,
-        }
+        return (
+            '"ending":"%s","limit":%s,"codes":%s,"error":%s,"hits":%s,"wall":%f,"cpu":%f,"rss":%s'
+            % (
+                ending,
+                frames.json_text(limit),
+                codes,
+                frames.json_text(error[:2000]),
+                frames.json_text(hits),
+                wall,
+                cpu,
+                max(rss, self.peak) or "null",
+            )
+        )
 
     def _ending(self, codes: "list[int]", hits: "list[list[str]]") -> "tuple[str, str | None]":
         if self.reason:

@@ -69,6 +69,7 @@ class Crew:
         self.oom = oom
         self.slots: dict[int, Slot] = {}
         self.idle: list[Slot] = []
+        self.keys: dict[tuple[float, ...], Key] = {}
 
     def pids(self) -> "set[int]":
         """The children that are ours."""
@@ -76,7 +77,11 @@ class Crew:
 
     def key(self, limits: "dict[str, Any]") -> "Key":
         """What distinguishes slots: the limits they hand on."""
-        return rlimit.rlimits(limits, nproc=self.box.settings["nproc"])
+        values = tuple(limits.values())
+        found = self.keys.get(values)
+        if found is None:
+            found = self.keys[values] = rlimit.rlimits(limits, nproc=self.box.settings["nproc"])
+        return found
 
     def take(self, key: "Key") -> "tuple[Slot, bool]":
         """A free slot under these limits, and whether it is new."""

@@ -140,7 +140,7 @@ class Dispatcher:
                 pass
         if was_full != (self.queued >= QUEUE_MAX) or was_full:
             for call in list(self.calls.values()):
-                self._watch_all(call)
+                self.watch_all(call)
                 if call.state == calls.DRAINING:
                     self._drain(call)
 
@@ -202,7 +202,7 @@ class Dispatcher:
         if call.state == calls.DRAINING:
             self._drain(call)
         else:
-            self._watch_all(call)
+            self.watch_all(call)
 
     # -- calls -------------------------------------------------------------------------------
 
@@ -229,7 +229,6 @@ class Dispatcher:
         finally:
             for fd in ends:
                 os.close(fd)
-        self._watch_all(call)
         self._feed(call)
 
     def _hear(self, slot: crew.Slot) -> None:
@@ -313,7 +312,9 @@ class Dispatcher:
             self.send(frame)
         self._watch(tap)
 
-    def _watch_all(self, call: Call) -> None:
+    def watch_all(self, call: Call) -> None:
+        """Read a call's output as it comes."""
+        call.watched = True
         for tap in call.taps:
             self._watch(tap)
 

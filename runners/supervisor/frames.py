@@ -56,7 +56,6 @@ __all__ = [
     "SETUP",
     "VERSION",
     "WINDOW",
-    "Escaped",
     "json_text",
     "pack",
     "reply",
@@ -76,12 +75,6 @@ LENGTHS = struct.Struct(">II")
 NUMBER = struct.Struct(">I")
 
 
-class Escaped(str):
-    """A text that is JSON already, for `json_text` to pass on."""
-
-    __slots__ = ()
-
-
 def pack(kind: int, call: int = 0, payload: bytes = b"", stream: int = 0) -> bytes:
     """One frame to the box."""
     return HEADER.pack(kind, stream, 0, call, len(payload)) + payload
@@ -95,7 +88,7 @@ def reply(head: str, body: "bytes | bytearray" = b"") -> bytes:
 def json_text(value: object) -> str:
     r"""JSON in ASCII. Names of files keep their odd bytes as lone surrogates (``\udcNN``)."""
     if isinstance(value, str):
-        return value if isinstance(value, Escaped) else _quote(value)
+        return _quote(value)
     if value is None or value is True or value is False:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, (int, float)):

@@ -62,17 +62,25 @@ class Pipeline:
         self.codes = [NOT_STARTED] * len(stages)
         streams = _Streams(self.box, request["cwd"], fds)
         try:
-            folder = self.box.open_folder(request["cwd"])
+            self._enter(request["cwd"])
         except OSError as error:
             self.error = "cannot enter the folder %s: %s" % (_show(request["cwd"]), _why(error))
             streams.close()
             return
-        os.fchdir(folder)
-        os.close(folder)
         upstream = -1
         for index in range(len(stages)):
             upstream = self._start_stage(request, index, streams, upstream)
         streams.close()
+
+    def _enter(self, cwd: bytes) -> None:
+        if cwd == b".":
+            os.fchdir(self.box.roots["workspace"].fd)
+            return
+        folder = self.box.open_folder(cwd)
+        try:
+            os.fchdir(folder)
+        finally:
+            os.close(folder)
 
     def _start_stage(
         self,
@@ -140,11 +148,11 @@ class _Streams:
         self.box = box
         self.cwd = cwd
         self.fds = fds
-        self.null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        self.null = box.null
 
     def close(self) -> None:
         """Keep no end of a pipe open in the slot, or nobody would ever see its end."""
-        for fd in [*self.fds, self.null]:
+        for fd in self.fds:
             os.close(fd)
 
     def source(self, wanted: "Stream", upstream: int, opened: "list[int]") -> int:

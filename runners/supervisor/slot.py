@@ -92,11 +92,10 @@ def _content(fd: int) -> bytes:
 
 def _keep_only(kept: int, box: Box) -> None:
     """Close the supervisor's descriptors; 0 and 1 become the null device, 2 stays."""
-    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-    os.dup2(null, 0, False)
-    os.dup2(null, 1, False)
+    os.dup2(box.null, 0, False)
+    os.dup2(box.null, 1, False)
     low = 2
-    for wanted in sorted({kept, *[root.fd for root in box.roots.values()]}):
+    for wanted in sorted({kept, box.null, *[root.fd for root in box.roots.values()]}):
         os.closerange(low + 1, wanted)
         low = wanted
     os.closerange(low + 1, 1 << 16)
