@@ -40,20 +40,34 @@ class UidClaim:
 
     @classmethod
     def take(cls, folder: Path = LOCKS) -> UidClaim:
-        """Claim the first free uid, clean of what an earlier session may have left."""
+        """Claim a free uid.
+
+        One that a dead session left is only taken, and cleansed, where no clean one is free:
+        cleansing takes time, and is a sweep's work.
+        """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        claim = cls._first(folder, dirty=False) or cls._first(folder, dirty=True)
+        if claim is None:
+            raise StartError(f"all {COUNT} session uids are taken: see {folder}")
+        return claim
+
+    @classmethod
+    def _first(cls, folder: Path, *, dirty: bool) -> UidClaim | None:
         for uid in range(FIRST_UID, FIRST_UID + COUNT):
             lock = lock_file(folder / str(uid), create=True)
             if lock is None:
                 continue
             try:
-                cleanse(uid, lock)
-                os.pwrite(lock, b"used", 0)
+                if dirty:
+                    cleanse(uid, lock)
+                if not os.pread(lock, 1, 0):
+                    os.pwrite(lock, b"used", 0)
+                    return cls(uid, lock)
             except BaseException:
                 os.close(lock)
                 raise
-            return cls(uid, lock)
-        raise StartError(f"all {COUNT} session uids are taken: see {folder}")
+            os.close(lock)
+        return None
 
     def release(self, *, proven: bool = False) -> None:
         """Give the uid back, after its last process is gone; safe to repeat.

@@ -53,7 +53,7 @@ class BubblewrapRunner:
             raise UnavailableError(f"runtime {spec.runtime!r} needs the docker box")
         name = session_id(spec.run)
         binary = await asyncio.to_thread(find_binary)
-        hold = await asyncio.to_thread(Hold.take, spec, name)
+        hold = Hold.take(spec, name)
         try:
             layout = box_layout(spec, USER, dropped=hold.user is not None)
             load = payload()
@@ -101,7 +101,7 @@ class BubblewrapRunner:
     async def _try(self, binary: Binary) -> str:
         """Run `true` in a box; the name of the image, or the reason why not."""
         spec = SessionSpec(run="probe", limits=Limits(disk_mib=16))
-        hold = await asyncio.to_thread(Hold.take, spec, session_id("probe"))
+        hold = Hold.take(spec, session_id("probe"))
         try:
             layout = box_layout(spec, USER, dropped=hold.user is not None)
             child = await start(binary, layout, ["/bin/sh", "-c", ":"], hold)

@@ -98,19 +98,27 @@ async def reported_pid(report: int, child: Child) -> int:
     """The host's pid of the box's PID 1, which waits to be let go."""
     try:
         async with asyncio.timeout(REPORT_SECONDS):
-            text = await asyncio.to_thread(read_report, report)
+            text = await read_report(report)
         return int(json.loads(text)["child-pid"])
     except (TimeoutError, ValueError, KeyError) as error:
         await child.channel.close()
         raise StartError(child.words()) from error
 
 
-def read_report(report: int) -> bytes:
+async def read_report(report: int) -> bytes:
     """One JSON object; bwrap closes the pipe behind it, or dies."""
+    loop = asyncio.get_running_loop()
+    heard = asyncio.Event()
+    loop.add_reader(report, heard.set)
     text = b""
-    while b"}" not in text and len(text) < REPORT_BYTES:
-        part = os.read(report, REPORT_BYTES)
-        if not part:
-            break
-        text += part
+    try:
+        while b"}" not in text and len(text) < REPORT_BYTES:
+            await heard.wait()
+            heard.clear()
+            part = os.read(report, REPORT_BYTES)
+            if not part:
+                break
+            text += part
+    finally:
+        loop.remove_reader(report)
     return text

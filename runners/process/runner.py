@@ -92,7 +92,7 @@ class ProcessRunner:
 
     async def _open_namespaces(self, spec: SessionSpec) -> Session:
         name = session_id(spec.run)
-        hold = await asyncio.to_thread(Hold.take, spec, name)
+        hold = Hold.take(spec, name)
         try:
             layout = box_layout(spec, hold.user or MAPPED_USER, dropped=hold.user is not None)
             child = await launch(layout, payload().argv(layout.python), hold)
@@ -123,7 +123,7 @@ class ProcessRunner:
         refuse_fixed_paths(spec)
         name = session_id(spec.run)
         python, prefix = host_python(closed=False)
-        hold = await asyncio.to_thread(Hold.take, spec, name)
+        hold = Hold.take(spec, name)
         try:
             premises = await asyncio.to_thread(Premises.make, name, hold.user)
         except BaseException:
@@ -194,7 +194,7 @@ async def launch(layout: Layout, command: Sequence[str], hold: Hold) -> Child:
 async def try_namespaces() -> str:
     """What the launcher says when it cannot do its work here; "" when it can."""
     spec = SessionSpec(run="probe", limits=Limits(disk_mib=16))
-    hold = await asyncio.to_thread(Hold.take, spec, session_id("probe"))
+    hold = Hold.take(spec, session_id("probe"))
     try:
         layout = box_layout(spec, hold.user or MAPPED_USER, dropped=hold.user is not None)
         child = await launch(layout, ["/bin/sh", "-c", ":"], hold)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from runners.errors import StartError
 from runners.uid import FIRST_UID, UidClaim, processes_of, sweep_uids
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives uids")
@@ -89,6 +90,22 @@ def test_a_second_sweep_finds_nothing(locks: Path) -> None:
     assert claim._lock is not None
     os.close(claim._lock)
     assert [sweep_uids(locks), sweep_uids(locks)] == [[f"uid {claim.uid}"], []]
+
+
+def test_a_uid_that_a_dead_session_left_is_taken_last(locks: Path) -> None:
+    dead = UidClaim.take(locks)
+    assert dead._lock is not None
+    os.close(dead._lock)
+    left = as_uid(dead.uid, "/bin/sleep", "1000")
+    claims = [UidClaim.take(locks) for _ in range(2)]
+    assert left.poll() is None
+    claims.append(UidClaim.take(locks))
+    assert [claim.uid for claim in claims] == [TEST_UID + 1, TEST_UID + 2, TEST_UID]
+    assert left.wait(5) == -9
+    with pytest.raises(StartError, match="all 3 session uids are taken"):
+        UidClaim.take(locks)
+    for claim in claims:
+        claim.release()
 
 
 def test_processes_are_told_by_their_uid() -> None:
