@@ -49,7 +49,7 @@ class Setup:
         lease_seconds: silence of the harness after which the box ends.
         counters: files that count limits hit, by limit; only those of the box's own cgroup.
         poll: look at memory and processes while a call runs, where no cgroup holds them.
-        pdeathsig: die when the thread that started the supervisor ends (boxes.md A1).
+        pdeathsig: die when the thread that started the supervisor ends.
         protect: names that a writable path operand may not run through.
     """
 

@@ -1,4 +1,4 @@
-"""Counters of the box's cgroup that tell who killed a program (boxes.md B4)."""
+"""Counters of the box's cgroup that tell who killed a program."""
 
 import os
 

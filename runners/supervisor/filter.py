@@ -1,4 +1,4 @@
-"""The seccomp filter that the supervisor puts on itself and so on every program (boxes.md D).
+"""The seccomp filter that the supervisor puts on itself and so on every program.
 
 Written as BPF by hand: 1 ms to load, no library. It refuses what reaches beyond the box or past
 our other walls; an unknown system call of a later kernel passes, as the container engines do it.

@@ -1,4 +1,4 @@
-"""Landlock (boxes.md C): what a slot and its programs may open, connect to and signal.
+"""Landlock: what a slot and its programs may open, connect to and signal.
 
 It lets through stat, chmod and the like, path sockets and UDP: a second wall, never the only one.
 """

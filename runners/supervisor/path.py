@@ -1,4 +1,4 @@
-"""Opening paths that cannot leave a folder (boxes.md F): by openat2, else by our own walk.
+"""Opening paths that cannot leave a folder: by openat2, else by our own walk.
 
 Both ways give one contract: links that stay below the root are followed, also folder links; an
 absolute link, a link or ``..`` that leaves the root is EXDEV, wherever it points.

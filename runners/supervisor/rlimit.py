@@ -1,4 +1,4 @@
-"""The kernel's limits for the processes of a call (boxes.md B). They hold for each process."""
+"""The kernel's limits for the processes of a call. They hold for each process."""
 
 import resource
 
@@ -47,6 +47,13 @@ def rlimits(limits: "dict[str, Any]", *, nproc: bool) -> "tuple[tuple[int, int, 
 def apply(wanted: "tuple[tuple[int, int, int], ...]") -> None:
     """Set limits on this process, or the stricter ones that it is under already."""
     for number, soft, hard in wanted:
-        _, most = resource.getrlimit(number)
+        now, most = resource.getrlimit(number)
+        if under(now, soft) and under(most, hard):
+            continue  # gVisor refuses to set some limits, even to what they are
         ceiling = hard if most == resource.RLIM_INFINITY else min(hard, most)
         resource.setrlimit(number, (min(soft, ceiling), ceiling))
+
+
+def under(now: int, wanted: int) -> bool:
+    """Whether a limit is as strict as wanted already."""
+    return now != resource.RLIM_INFINITY and now <= wanted

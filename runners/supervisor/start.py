@@ -65,7 +65,7 @@ def _exactly(count: int) -> bytes:
 
 
 def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
-    """Everything in the one order that works (boxes.md E2)."""
+    """Everything in the one order that works."""
     box = Box(settings)
     if settings["preload"] or settings["uid"] is not None or settings["chroot"]:
         from runners.supervisor import operation
