@@ -54,7 +54,10 @@ def main(sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ..
     _keep_only(sock.fileno(), box)
     for number in IGNORED:
         _signal.signal(number, _signal.SIG_IGN)
-    system.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        system.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    except OSError:
+        pass  # gVisor: only its first process can; orphans go to the supervisor, which ends them
     _lower_priority(box.settings["nice"])
     rlimit.apply(limits)
     if box.settings["landlock"] is not None:
