@@ -12,7 +12,7 @@ from runners.contract import Probe
 from runners.docker.endpoint import Endpoint
 from runners.docker.trial import Trial
 
-__all__ = ["Finding", "assess", "runtime_level", "warning_problem"]
+__all__ = ["Finding", "assess", "is_gvisor", "runtime_level", "warning_problem"]
 
 OLDEST_API = (1, 40)
 KERNEL_RUNTIMES = ("runsc", "kata", "krun")
@@ -66,13 +66,22 @@ def probe(found: Finding, problem: Problem, *, ok: bool) -> Probe:
 
 def runtime_level(runtime: str | None, info: Mapping[str, Any]) -> Isolation:
     """A runtime with a kernel of its own isolates more than a container."""
+    own_kernel = any(word.startswith(KERNEL_RUNTIMES) for word in runtime_words(runtime, info))
+    return Isolation.KERNEL if own_kernel else Isolation.CONTAINER
+
+
+def is_gvisor(runtime: str | None, info: Mapping[str, Any]) -> bool:
+    """Whether it is gVisor, whose processes are several on the host."""
+    return any(word.startswith("runsc") for word in runtime_words(runtime, info))
+
+
+def runtime_words(runtime: str | None, info: Mapping[str, Any]) -> list[str]:
+    """What a runtime is: its program, else the words of its shim's type."""
     name = runtime or str(info.get("DefaultRuntime") or "runc")
     entry = info.get("Runtimes", {}).get(name) or {}
-    # A path is what is executed; a shim's type like io.containerd.kata.v2 is one of its words.
     program = PurePosixPath(str(entry.get("path") or "")).name
-    words = [program] if program else str(entry.get("runtimeType") or name).split(".")
-    own_kernel = any(word.startswith(KERNEL_RUNTIMES) for word in words)
-    return Isolation.KERNEL if own_kernel else Isolation.CONTAINER
+    # A shim's type is like io.containerd.kata.v2.
+    return [program] if program else str(entry.get("runtimeType") or name).split(".")
 
 
 def engine_problem(found: Finding) -> Problem | None:
@@ -149,7 +158,7 @@ def trial_problem(found: Finding) -> Problem | None:
     if trial.error:
         return Problem(
             f"a container could not be tried with {runtime}: {trial.error}",
-            "see the engine's log; try: docker run --rm --network none IMAGE",
+            cure_for(trial.error),
         )
     failed = [
         name
@@ -164,6 +173,19 @@ def trial_problem(found: Finding) -> Problem | None:
         if runtime_level(found.runtime, found.info) is Isolation.KERNEL
         else "check the engine's cgroup driver and controllers (docker info)",
     )
+
+
+def cure_for(error: str) -> str:
+    """What to do about a container that did not start."""
+    if "cannot run with network enabled in root network namespace" in error:
+        # An old runsc on a new kernel takes the box's network namespace for the host's.
+        return 'add "--network=none" to the runtime\'s runtimeArgs in daemon.json'
+    if "cannot create sandbox" in error or "did not end within" in error:
+        return (
+            "give the runtime another platform in daemon.json "
+            '(runsc: "--platform=systrap", or "--platform=ptrace" for old versions)'
+        )
+    return "see the engine's log; try: docker run --rm --network none IMAGE"
 
 
 def no_trial(found: Finding) -> Problem | None:

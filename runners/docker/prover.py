@@ -58,6 +58,8 @@ class Prover:
             trial = await self._try(options, Launch(python))
             if trial.python is not None and trial.python >= OLDEST_PYTHON:
                 return trial
+            if trial.error and not lacks_program(trial.error):
+                return trial  # another interpreter would not fare better
         try:
             lent = await self._lend()
         except UnavailableError as error:
@@ -82,3 +84,8 @@ class Prover:
             options = replace(options, image_env=image.env, image_volumes=image.volumes)
             self._lent = await interpreter_volume(self._engine, options, image.pythons[0])
         return self._lent
+
+
+def lacks_program(error: str) -> bool:
+    """Whether a runtime says that the program is not in the image."""
+    return any(words in error for words in ("no such file", "not found", "cannot execute"))

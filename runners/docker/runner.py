@@ -13,7 +13,7 @@ from pathlib import Path
 from policies import Isolation
 from runners.client import connect
 from runners.contract import Probe, Session, SessionSpec
-from runners.docker.assess import Finding, assess, runtime_level, warning_problem
+from runners.docker.assess import Finding, assess, is_gvisor, runtime_level, warning_problem
 from runners.docker.attach import attach
 from runners.docker.channel import AttachChannel
 from runners.docker.endpoint import find_endpoint
@@ -24,7 +24,14 @@ from runners.docker.labels import LABEL, LEASE_SECONDS, Labels
 from runners.docker.place import place_of
 from runners.docker.proof import Proofs, state_folder
 from runners.docker.prover import Prover
-from runners.docker.spec import HOME, ContainerOptions, container_paths, container_spec
+from runners.docker.spec import (
+    GVISOR,
+    HOME,
+    PLAIN,
+    ContainerOptions,
+    container_paths,
+    container_spec,
+)
 from runners.docker.stream import dial
 from runners.docker.sweep import NAME_PREFIX, is_leftover
 from runners.errors import RunnerError, StartError, UnavailableError
@@ -93,7 +100,8 @@ class DockerRunner:
                     if isinstance(error, NoEngineError):
                         raise
                     return assess(found)
-                options = self._options(image, SessionSpec(run="probe", runtime=self._runtime))
+                spec = SessionSpec(run="probe", runtime=self._runtime)
+                options = self._options(found, image, spec)
                 found = await self._tried(found, image, options)
             return assess(found)
         except NoEngineError as error:
@@ -168,7 +176,7 @@ class DockerRunner:
             self._found[found.runtime] = found
         return found
 
-    def _options(self, image: BoxImage, spec: SessionSpec) -> ContainerOptions:
+    def _options(self, found: Finding, image: BoxImage, spec: SessionSpec) -> ContainerOptions:
         place = place_of(self._engine().endpoint, spec, image.user)
         return ContainerOptions(
             image=image.id,
@@ -181,14 +189,16 @@ class DockerRunner:
             bind=place.bind,
             protect=spec.protect if place.bind is not None else (),
             runtime=spec.runtime,
+            tasks=GVISOR if is_gvisor(spec.runtime, found.info) else PLAIN,
             cpus=self._cpus,
         )
 
     async def _open_once(self, spec: SessionSpec) -> Session:
         engine = self._engine()
         image = await find_image(engine, spec.image)
-        options = self._options(image, spec)
-        found = await self._tried(await self._finding(spec.runtime), image, options)
+        found = await self._finding(spec.runtime)
+        options = self._options(found, image, spec)
+        found = await self._tried(found, image, options)
         verdict = assess(found)
         if not verdict.ok or found.trial is None:
             raise UnavailableError(f"{verdict.reason}; {verdict.cure}")

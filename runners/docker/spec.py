@@ -10,18 +10,42 @@ from policies import Limits
 from runners.contract import Root
 
 __all__ = [
+    "GVISOR",
     "HOME",
-    "PIDS_RESERVE",
+    "PLAIN",
     "ContainerOptions",
     "Sizes",
+    "Tasks",
     "container_paths",
     "container_spec",
     "sizes_for",
 ]
 
 HOME = "/home/box"
-PIDS_RESERVE = 16
-"""Processes and threads of the supervisor: itself, its watching thread, its slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """What the host's limit of processes must hold for the box's own.
+
+    Attributes:
+        tasks: how processes of the box count on the host.
+        each: host processes and threads that one process of the box costs.
+    """
+
+    reserve: int = 16  # the supervisor, its watching thread, its slots
+    each: int = 1
+
+    def limit(self, processes: int) -> int:
+        """The limit to ask for."""
+        return processes * self.each + self.reserve
+
+
+PLAIN = Tasks()
+
+GVISOR = Tasks(reserve=64, each=8)
+"""gVisor has threads of its own, and shadows a process by several (ptrace: six were seen). A box
+that reaches this limit ends as a whole."""
 
 SHM_MIB = 64  # the engine's own default; said here because it counts as memory
 INODE_BYTES = 4096  # an inode costs 1 KiB of memory that the size does not count
@@ -79,6 +103,7 @@ class ContainerOptions:
         volume: a named volume to be the workspace, for one that does not fit into memory.
         tools: a read-only volume with an interpreter, and where it is mounted.
         runtime: an OCI runtime of the engine, None for its default.
+        tasks: how processes of the box count on the host.
         cpus: processors that the box may use at once, None for all.
     """
 
@@ -95,6 +120,7 @@ class ContainerOptions:
     volume: str | None = None
     tools: tuple[str, str] | None = None
     runtime: str | None = None
+    tasks: Tasks = PLAIN
     cpus: float | None = None
 
 
@@ -161,7 +187,7 @@ def host_config(options: ContainerOptions) -> dict[str, Any]:
         "Memory": memory,
         "MemorySwap": memory,  # equal: no swap; unset would allow as much swap again
         "OomKillDisable": False,
-        "PidsLimit": limits.processes + PIDS_RESERVE,
+        "PidsLimit": options.tasks.limit(limits.processes),
         "ShmSize": min(SHM_MIB, max(1, limits.memory_mib // 8)) * MIB,
         "Ulimits": ulimits(limits),
         "Tmpfs": tmpfs_mounts(options),

@@ -96,10 +96,10 @@ def test_a_runtime_that_the_engine_lacks_is_refused_and_those_it_has_are_named()
 @pytest.mark.parametrize(
     ("trial", "what"),
     [
-        (Trial(python=(3, 11), processes=64, memory_mib=100), "processes"),
+        (Trial(python=(3, 11), processes=160, memory_mib=100), "processes"),
         (Trial(python=(3, 11), processes=20, memory_mib=256, survived=True), "memory"),
         (
-            Trial(python=(3, 11), processes=64, memory_mib=256, survived=True),
+            Trial(python=(3, 11), processes=160, memory_mib=256, survived=True),
             "memory and processes",
         ),
     ],
