@@ -27,7 +27,7 @@ FIXED_PATH: tuple[str, ...] = (
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Named:
     """What a session needs to resolve a program."""
 

@@ -12,7 +12,7 @@ from policies.verdict import Decision, PathCheck
 if TYPE_CHECKING:
     from policies.shelf import Shelf
 
-__all__ = ["Finding", "Hit", "Judging", "word_fault"]
+__all__ = ["NO_GATE", "Finding", "Hit", "Judging", "meets", "word_fault"]
 
 MOST_WORDS = 4096
 LONGEST_WORD = 32768
@@ -81,28 +81,37 @@ class Judging:
             if ban.line.holds(span):
                 return self.forbid(finding, ban)
         hits: list[Hit] = []
-        worst: Miss | None = None
-        for entry in shelf.candidates(span):
-            walk = Walk(entry.line, span, self.inner)
-            miss = walk.run()
-            if miss is None and (entry.rule.gated or self.gate is not NO_GATE):
-                miss = self.closed(entry, span)
-            if miss is None:
-                hits.append(self.hit(entry, walk))
-            elif worst is None or miss.word > worst.word:
-                worst = miss
-                finding.nearest = entry
+        idle: list[Entry] = []
+        candidates = shelf.candidates(span)
+        for entry in candidates:
+            if entry.line.demands and not meets(entry.line.demands, span):
+                idle.append(entry)
+            else:
+                self.walk(entry, span, finding, hits)
+        if not hits:
+            for entry in idle:
+                self.walk(entry, span, finding, hits)
         if self.banned is not None:
             finding.miss = Miss("denied", self.banned.start)
             finding.ban = self.banned.ban
             return finding
         if hits:
             self.allow(finding, hits)
-        elif worst is None:
+        elif finding.miss is None:
             finding.miss = Miss("no-subcommand", self.subcommand(span), tuple(shelf.pinned))
-        else:
-            finding.miss = worst
         return finding
+
+    def walk(self, entry: Entry, span: Span, finding: Finding, hits: list[Hit]) -> None:
+        """Try one line; note it as a hit or as a miss, the furthest miss first."""
+        walk = Walk(entry.line, span, self.inner)
+        miss = walk.run()
+        if miss is None and (entry.rule.gated or self.gate is not NO_GATE):
+            miss = self.closed(entry, span)
+        if miss is None:
+            hits.append(self.hit(entry, walk))
+        elif finding.miss is None or miss.word > finding.miss.word:
+            finding.miss = miss
+            finding.nearest = entry
 
     def forbid(self, finding: Finding, ban: Ban) -> Finding:
         finding.ban = ban
@@ -118,7 +127,7 @@ class Judging:
             hits = [hit for hit in hits if hit.decision is decision]
         finding.decision = decision
         finding.hits = hits
-        finding.nearest = None
+        finding.miss = finding.nearest = None
 
     def subcommand(self, span: Span) -> int:
         """The word that should have been a sub-command."""
@@ -177,6 +186,18 @@ class Judging:
         if rule.redirect is not None and not gate.redirects <= rule.redirect:
             return Miss("redirect-denied", 0, tuple(sorted(rule.redirect)))
         return None
+
+
+def meets(demands: tuple[tuple[str, ...], ...], span: Span) -> bool:
+    """Whether for each demand some word begins as it says."""
+    words = span.words[span.start + 1 : span.end]
+    for beginnings in demands:
+        for word in words:
+            if word.startswith(beginnings):
+                break
+        else:
+            return False
+    return True
 
 
 def key_of(span: Span) -> tuple[object, ...]:

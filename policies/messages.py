@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from policies.judging import Finding
 from policies.matching.fault import Miss
 from policies.reasons import sentence
-from policies.verdict import Decision, Verdict
+from policies.verdict import Decision, Verdict, fast_verdict
 
 if TYPE_CHECKING:
     from policies.policy import Policy
@@ -34,16 +34,17 @@ def denial(policy: Policy, argv: Sequence[str], finding: Finding) -> Verdict:
     rule = finding.ban.rule if finding.ban is not None else entry.rule if entry else None
     line = finding.ban.line if finding.ban is not None else entry.line if entry else None
     named = policy.identity.named(argv[0]) if argv else None
-    return Verdict(
+    return fast_verdict(
         Decision.DENY,
         miss.reason,
         miss.word,
         message(policy, argv, finding, miss),
         rule.name if rule is not None else None,
         line.text if line is not None else None,
-        program=named.program if named is not None else "",
-        search=named.search if named is not None else (),
-        conditions=policy.conditions,
+        False,
+        named.program if named is not None else "",
+        named.search if named is not None else (),
+        policy.conditions,
     )
 
 
@@ -74,10 +75,24 @@ def listed(words: Sequence[str]) -> str:
 
 
 def close_names(policy: Policy, word: str) -> str:
-    """Programs of the policy whose name is like the word."""
-    if not policy.shelves or len(word) > 64:
+    """Programs of the policy whose name is one slip away from the word."""
+    if not 2 < len(word) < 32:
         return ""
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(policy.shelves), 2, 0.7)
+    first = word[0]
+    names = [name for name in policy.shelves if name[0] == first and abs(len(name) - len(word)) < 2]
+    close = [name for name in names if is_slip(word, name)][:2]
     return f" (did you mean {' or '.join(close)}?)" if close else ""
+
+
+def is_slip(word: str, name: str) -> bool:
+    """Whether one letter more, less, other, or two letters swapped make the words equal."""
+    start = 0
+    while start < min(len(word), len(name)) and word[start] == name[start]:
+        start += 1
+    left, right = word[start:], name[start:]
+    return (
+        left[1:] == right[1:]
+        or left[1:] == right
+        or left == right[1:]
+        or (left[:2] == right[1::-1] and left[2:] == right[2:])
+    )

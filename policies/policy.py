@@ -6,21 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from policies.command import Command, Plan
 from policies.conditions import all_rules, joined, merged_checks
-from policies.identity import Identity
-from policies.judging import NO_GATE, Finding, Judging, word_fault
+from policies.identity import Identity, Named
+from policies.judging import NO_GATE, Finding, Judging, meets, word_fault
 from policies.limits import Budgets, Isolation, Limits
 from policies.matching.fault import Miss
-from policies.matching.walk import Span
+from policies.matching.walk import Span, Walk
 from policies.messages import denial
-from policies.rule import Ban, Entry, Gate, Program
+from policies.rule import Ban, Entry, Gate, Program, Rule, Waiting
 from policies.shelf import Shelf
 from policies.values.paths import PROTECTED
 from policies.values.value import Place
-from policies.verdict import Conditions, Decision, Verdict
+from policies.verdict import Conditions, Decision, Verdict, fast_verdict
 
 __all__ = ["Policy"]
 
 NO_CONDITIONS = Conditions()
+MOST_KNOWN = 4096
 
 
 class Policy:
@@ -39,7 +40,7 @@ class Policy:
         roots: named roots beside the workspace.
         redirect: redirections that stages may have, of ``read`` and ``write``.
         globs: globs in command lines are expanded.
-        entries: all allow and ask lines.
+        lines: all allow and ask lines, some of them not compiled yet.
         bans: all deny lines.
         programs: identities by program name.
         tools: the policy of tool calls.
@@ -49,7 +50,7 @@ class Policy:
         self,
         *,
         name: str,
-        entries: Sequence[Entry] = (),
+        entries: Sequence[Entry | Waiting] = (),
         bans: Sequence[Ban] = (),
         programs: Mapping[str, Program] | None = None,
         tools: Policy | None = None,
@@ -71,13 +72,14 @@ class Policy:
         self.roots = dict(roots or {})
         self.redirect = frozenset(redirect)
         self.globs = globs
-        self.entries = tuple(entries)
+        self.lines = tuple(entries)
         self.bans = tuple(bans)
         self.programs = dict(programs or {})
         self.tools = tools
         self.identity = Identity(self.programs)
-        self.shelves = shelves(self.entries, self.bans, self.programs)
+        self.shelves = shelves(self.lines, self.bans, self.programs)
         self.places: dict[tuple[str, str], Place] = {}
+        self.granted: dict[tuple[object, ...], tuple[Conditions, bool]] = {}
 
     @property
     def isolation(self) -> Isolation:
@@ -89,8 +91,13 @@ class Policy:
         """What one call may use."""
         return self.conditions.limits
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All allow and ask lines, in file order."""
+        return tuple(line.now() if isinstance(line, Waiting) else line for line in self.lines)
+
     def __repr__(self) -> str:
-        return f"Policy({self.name!r}, {len(self.entries)} lines, {self.digest[:15]})"
+        return f"Policy({self.name!r}, {len(self.lines)} lines, {self.digest[:15]})"
 
     def judge(self, command: Command, *, root: str = "/workspace") -> Verdict:
         """The verdict on one argv.
@@ -130,10 +137,54 @@ class Policy:
     def judge_argv(self, argv: Sequence[str], place: Place, gate: Gate) -> Verdict:
         """The verdict on words at a place, with what stands around them."""
         argv = tuple(argv)
+        shelf = self.shelves.get(argv[0]) if argv else None
+        if shelf is not None and gate is NO_GATE and word_fault(argv) is None:
+            verdict = self.simple(argv, place, shelf)
+            if verdict is not None:
+                return verdict
         finding = self.find(argv, place, gate)
         if finding.miss is not None:
             return denial(self, argv, finding)
         return self.grant(argv, finding)
+
+    def simple(self, argv: tuple[str, ...], place: Place, shelf: Shelf) -> Verdict | None:
+        """The usual case at once: one line could hold, it does, and no command is inside.
+
+        Everything else is None, and judged in full.
+        """
+        span = Span(argv, 0, len(argv), place)
+        candidates = shelf.candidates(span)
+        if len(candidates) > 1:
+            candidates = [
+                e for e in candidates if not e.line.demands or meets(e.line.demands, span)
+            ]
+        if len(candidates) != 1 or shelf.bans or place.outside:
+            return None
+        entry = candidates[0]
+        if entry.rule.gated or entry.line.runs_commands:
+            return None
+        walk = Walk(entry.line, span, no_command)
+        if walk.run() is not None:
+            return None
+        identity = self.identity.named(argv[0])
+        rule = entry.rule
+        known = self.granted.get((identity, rule))
+        if known is None:
+            return None
+        reason = rule.reason if entry.decision is Decision.ASK else ""
+        return fast_verdict(
+            entry.decision,
+            "ok",
+            -1,
+            reason,
+            rule.name,
+            entry.line.text,
+            known[1],
+            identity.program,
+            identity.search,
+            known[0],
+            tuple(walk.checks),
+        )
 
     def find(self, argv: tuple[str, ...], place: Place, gate: Gate = NO_GATE) -> Finding:
         """What the rules say, before it is put into words."""
@@ -156,24 +207,22 @@ class Policy:
         hits = finding.hits
         first = hits[0]
         rule = first.entry.rule
+        identity = self.identity.named(argv[0])
         if len(hits) == 1 and not first.inner:
-            conditions = rule.conditions
-            runs_code = rule.runs_code
+            key: tuple[object, ...] = (identity, rule)
+            rules = [rule]
+            checks = tuple(first.checks)
         else:
             rules = all_rules(finding)
-            conditions = joined([one.conditions for one in rules])
-            runs_code = any(one.runs_code for one in rules)
-        identity = self.identity.named(argv[0])
-        if identity.env:
-            conditions = joined(
-                [
-                    conditions,
-                    Conditions(
-                        conditions.isolation, conditions.limits, conditions.network, identity.env
-                    ),
-                ]
-            )
-        return Verdict(
+            key = (identity, *rules)
+            checks = merged_checks(finding)
+        known = self.granted.get(key)
+        if known is None:
+            known = self.conditions_of(identity, rules)
+            if len(self.granted) < MOST_KNOWN:
+                self.granted[key] = known
+        conditions, runs_code = known
+        return fast_verdict(
             finding.decision,
             "ok",
             -1,
@@ -184,23 +233,41 @@ class Policy:
             identity.program,
             identity.search,
             conditions,
-            merged_checks(finding),
+            checks,
         )
+
+    def conditions_of(self, identity: Named, rules: list[Rule]) -> tuple[Conditions, bool]:
+        """The strictest conditions of the rules, with the program's forced variables."""
+        parts = [rule.conditions for rule in rules]
+        if identity.env:
+            first = parts[0]
+            forced = Conditions(first.isolation, first.limits, first.network, identity.env)
+            parts.append(forced)
+        return joined(parts), any(rule.runs_code for rule in rules)
+
+
+def no_command(span: Span) -> Miss:
+    """Stands where lines that run commands are left to the full judgement."""
+    return Miss("no-program", span.start)
 
 
 def shelves(
-    entries: Iterable[Entry], bans: Iterable[Ban], programs: Mapping[str, Program]
+    lines: Iterable[Entry | Waiting], bans: Iterable[Ban], programs: Mapping[str, Program]
 ) -> dict[str, Shelf]:
     """All lines by program; other names of a program share its shelf."""
     found: dict[str, Shelf] = {}
     names = {other: program.name for program in programs.values() for other in program.also}
-    for line in (*entries, *bans):
-        name = names.get(line.line.program, line.line.program)
-        shelf = found.setdefault(name, Shelf())
-        if isinstance(line, Entry):
-            shelf.add(line)
+
+    def shelf(program: str) -> Shelf:
+        return found.setdefault(names.get(program, program), Shelf())
+
+    for line in lines:
+        if isinstance(line, Waiting):
+            shelf(line.program).waiting.append(line)
         else:
-            shelf.bans.append(line)
+            shelf(line.line.program).add(line)
+    for ban in bans:
+        shelf(ban.line.program).bans.append(ban)
     for other, name in names.items():
         if name in found:
             found[other] = found[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from policies.matching.line import CompiledLine
@@ -9,7 +10,7 @@ from policies.matching.loose import LooseLine
 from policies.values.value import ValueType
 from policies.verdict import Conditions, Decision
 
-__all__ = ["Ban", "Entry", "Gate", "Program", "Rule"]
+__all__ = ["Ban", "Entry", "Gate", "Program", "Rule", "Waiting"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +52,31 @@ class Entry:
     decision: Decision
     line: CompiledLine
     number: int
+
+
+class Waiting:
+    """A line of a built-in profile, compiled when a command first needs it.
+
+    The profiles' lines and examples are proved by this project's own tests, so loading one need
+    not pay for all of them.
+    """
+
+    __slots__ = ("compile", "entry", "number", "program", "rule")
+
+    def __init__(
+        self, program: str, rule: Rule, number: int, compiled: Callable[[], Entry]
+    ) -> None:
+        self.program = program
+        self.rule = rule
+        self.number = number
+        self.compile = compiled
+        self.entry: Entry | None = None
+
+    def now(self) -> Entry:
+        """The compiled line."""
+        if self.entry is None:
+            self.entry = self.compile()
+        return self.entry
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policies.matching.walk import Span
-from policies.rule import Ban, Entry
+from policies.rule import Ban, Entry, Waiting
 
 __all__ = ["Shelf"]
 
@@ -15,11 +15,13 @@ class Shelf:
         pinned: lines by each word that their first pinned part can be.
         free: lines without a pinned word.
         bans: deny lines.
+        waiting: lines that no command has needed yet.
     """
 
-    __slots__ = ("bans", "free", "pinned")
+    __slots__ = ("bans", "free", "pinned", "waiting")
 
     def __init__(self) -> None:
+        self.waiting: list[Waiting] = []
         self.pinned: dict[str, list[Entry]] = {}
         self.free: list[Entry] = []
         self.bans: list[Ban] = []
@@ -32,8 +34,16 @@ class Shelf:
         for head in sorted(heads):
             self.pinned.setdefault(head, []).append(entry)
 
+    def fill(self) -> None:
+        """Compile the lines that wait."""
+        waiting, self.waiting = self.waiting, []
+        for compiled in waiting:
+            self.add(compiled.now())
+
     def candidates(self, span: Span) -> list[Entry]:
         """The lines that could hold, in file order."""
+        if self.waiting:
+            self.fill()
         pinned = self.pinned
         if not pinned:
             return self.free

@@ -11,12 +11,13 @@ from typing import Any
 from policies.identity import FIXED_PATH
 from policies.limits import Budgets, Isolation, Limits
 from policies.loading.fields import Fields
+from policies.loading.layers import BUILTIN
 from policies.loading.layer import LEVELS, STYLES, Layer, RawRule, limit_values
 from policies.loading.positions import Path
 from policies.matching.line import CompiledLine
 from policies.matching.loose import LooseLine
 from policies.policy import Policy
-from policies.rule import Ban, Entry, Program, Rule
+from policies.rule import Ban, Entry, Program, Rule, Waiting
 from policies.synopsis import SynopsisError, parse_synopsis, parse_type
 from policies.synopsis.tree import Line, Style
 from policies.values.catalogue import Catalogue
@@ -35,9 +36,10 @@ MOST_LINES = 512
 class Builder:
     """Compiles the layers of one policy."""
 
-    def __init__(self, layers: list[Layer]) -> None:
+    def __init__(self, layers: list[Layer], *, trust: bool = False) -> None:
         self.layers = layers
-        self.entries: list[Entry] = []
+        self.trust = trust
+        self.entries: list[Entry | Waiting] = []
         self.bans: list[Ban] = []
         self.programs: dict[str, Program] = {}
         self.styles: dict[str, Style] = {}
@@ -50,6 +52,10 @@ class Builder:
         self.places: dict[int, tuple[Layer, Path]] = {}  # of entries, by number
         self.rules: dict[str, RawRule] = {}
         self.kept: list[RawRule] = []
+
+    def trusted(self, layer: Layer) -> bool:
+        """Whether the lines of a layer need no proof now."""
+        return self.trust and layer.origin.startswith(BUILTIN)
 
     def build(self) -> Policy:
         """The policy, usable only when no layer has faults."""
@@ -202,7 +208,7 @@ class Builder:
                 refs.append(parse_type(part, self.catalogue))
                 offset += len(part) + 1
             offset = 0
-            self.catalogue.declare(name, tuple(refs))
+            self.catalogue.declare(name, tuple(refs), trusted=self.trusted(layer))
         except SynopsisError as error:
             self.catalogue.declared.setdefault(name, ())
             layer.document.fault(
@@ -242,6 +248,9 @@ class Builder:
         only = raw.fields.text("program")
         for kind, decision in DECISIONS:
             for path, text in raw.lines(kind):
+                if self.trusted(raw.layer):
+                    self.wait(raw, path, rule, decision, text)
+                    continue
                 line = self.line(raw, path, text, style, prefix)
                 if line is not None and self.permitted(raw, path, line, only):
                     self.add_entry(raw, path, rule, decision, line)
@@ -252,6 +261,23 @@ class Builder:
                     self.bans.append(Ban(rule, LooseLine(line, self.catalogue)))
                 except SynopsisError as error:
                     self.complain(raw.layer, path, error)
+
+    def wait(self, raw: RawRule, path: Path, rule: Rule, decision: Decision, text: str) -> None:
+        """Note a line that is compiled when it is needed."""
+        number = len(self.entries)
+        style = raw.fields.choice("style", STYLES)
+        prefix = raw.fields.text("global")
+
+        def compiled() -> Entry:
+            line = self.line(raw, path, text, style, prefix)
+            if line is None:
+                raise AssertionError(text)
+            return Entry(rule, decision, CompiledLine(line, self.catalogue), number)
+
+        head = text.split(None, 1)[0].strip("'")
+        program = "./" if head.startswith("./<") else head
+        self.entries.append(Waiting(program, rule, number, compiled))
+        self.places[number] = (raw.layer, path)
 
     def add_entry(
         self, raw: RawRule, path: Path, rule: Rule, decision: Decision, line: Line

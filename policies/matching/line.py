@@ -18,14 +18,16 @@ class Segment:
         options: what may stand before the pinned word.
         literals: the words of which one must come; empty for a bare option alone.
         option: the bare option that must come (before the literal), or None.
+        bare: the literals where no option stands before them.
     """
 
-    __slots__ = ("literals", "option", "options")
+    __slots__ = ("bare", "literals", "option", "options")
 
     def __init__(self, options: OptionTable, literals: frozenset[str], option: str | None) -> None:
         self.options = options
         self.literals = literals
         self.option = option
+        self.bare = literals if option is None else frozenset[str]()
 
     def heads(self) -> frozenset[str]:
         """The words that this segment's pinned part can begin with."""
@@ -49,12 +51,15 @@ class CompiledLine:
         posix: the first operand ends the options.
         words: nothing is an option.
         heads: the words of which one is in every command of this line; empty: no such word.
+        demands: each a tuple of beginnings, of which some word must have one. A line whose demands
+            are not met cannot hold, so it is only walked to explain a denial.
+        runs_commands: it has a command type.
         file: the type of the workspace program, for ``./<FILE>`` lines.
     """
 
     __slots__ = (
-        "file", "heads", "line", "open", "operands", "options", "pinned", "posix", "program",
-        "required", "text", "words",
+        "demands", "file", "heads", "line", "open", "operands", "options", "pinned", "posix",
+        "program", "required", "runs_commands", "text", "words",
     )  # fmt: skip
 
     def __init__(self, line: Line, catalogue: Catalogue) -> None:
@@ -73,6 +78,10 @@ class CompiledLine:
         self.heads = self.pinned[0].heads() if self.pinned else frozenset[str]()
         tables = [segment.options for segment in self.pinned] + [self.options]
         self.required = tuple(pair for table in tables for pair in table.required)
+        self.runs_commands = any(
+            place.value is not None and place.value.command for place in self.operands.places
+        )
+        self.demands = tuple(demands(line.items))
 
     def split(self, items: list[Item], catalogue: Catalogue) -> list[Operand]:
         """Fill the segments; what remains are the operands."""
@@ -136,3 +145,18 @@ def pinned_words(item: Item) -> frozenset[str] | None:
         if len(words) == len(item.alternatives):
             return frozenset(words)
     return None
+
+
+def demands(items: tuple[Item, ...]) -> list[tuple[str, ...]]:
+    """What some word of every command of the line begins with."""
+    found: list[tuple[str, ...]] = []
+    for item in items:
+        if isinstance(item, OptionGroup) and item.required:
+            options = item.choices[0].options
+            if all(option.shape != "bundle" for option in options):
+                found.append(tuple(option.name for option in options))
+            continue
+        words = pinned_words(item) if not isinstance(item, OptionGroup) else None
+        if words is not None:
+            found.append(tuple(words))
+    return found

@@ -26,6 +26,18 @@ class Position:
         self.text = text
 
 
+class Single:
+    """The one type that may come next, the usual case."""
+
+    __slots__ = ("after", "check", "dash", "taken")
+
+    def __init__(self, index: int, check: Check, dash: bool) -> None:  # noqa: FBT001
+        self.taken = (index,)
+        self.check = check
+        self.dash = dash
+        self.after: State | None = None  # the state after it, once it was reached
+
+
 class State:
     """What may come next: literals by look-up, ``--``, commands, and types in file order.
 
@@ -69,7 +81,8 @@ class State:
         self.types = tuple(types)
         self.commands = tuple(commands)
         self.steps: dict[tuple[int, ...], State] = {}
-        self.single = self.types[0] if len(types) == 1 and not self.literals else None
+        alone = len(types) == 1 and not self.literals
+        self.single = Single(*self.types[0]) if alone else None
 
 
 class Operands:
@@ -88,6 +101,10 @@ class Operands:
         self.places = build.leaves
         self.follow = [frozenset(after) for after in build.follow]
         self.last = fragment.last
+        self.paths = [
+            place.value if place.value is not None and place.value.path else None
+            for place in self.places
+        ]
         self.count = 0
         self.start = State(fragment.first, self.places, accepts=fragment.empty)
 

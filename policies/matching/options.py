@@ -10,6 +10,7 @@ from policies.values.value import Place, ValueType
 __all__ = ["Form", "OptionTable"]
 
 MOST_PREFIXES = 16
+MOST_QUICK = 1024
 EVERYWHERE = Place("/", ".")
 
 
@@ -35,10 +36,20 @@ class Form:
 
 
 class OptionTable:
-    """All option forms of one segment."""
+    """All option forms of one segment.
+
+    Attributes:
+        exact: whole words, whose values are the next words.
+        equals: names that stand before ``=``.
+        attached: prefixes with their forms, the longest first.
+        prefixes: the same by length, without the bare ``-`` and ``+``.
+        bundles: letters that may be written in one word.
+        quick: words that were understood as a whole.
+        required: slots of which each must be taken.
+    """
 
     __slots__ = (
-        "attached", "bundles", "catalogue", "equals", "exact", "required",
+        "attached", "bundles", "catalogue", "equals", "exact", "prefixes", "quick", "required",
         "slots",
     )  # fmt: skip
 
@@ -46,6 +57,8 @@ class OptionTable:
         self.catalogue = catalogue
         self.exact: dict[str, Form] = {}
         self.equals: dict[str, Form] = {}
+        self.quick: dict[str, Form] = {}
+        self.prefixes: dict[int, dict[str, Form]] = {}
         self.attached: list[tuple[str, Form]] = []
         self.bundles: list[dict[str, tuple[Form, bool]]] = []
         self.required: list[tuple[int, str]] = []
@@ -125,9 +138,26 @@ class OptionTable:
                 raise ambiguous(name, 0)
         for name in self.exact:
             self.refuse_overlap(name)
+        for prefix, form in self.attached:
+            if len(prefix) > 1:
+                self.prefixes.setdefault(len(prefix), {})[prefix] = form
+        self.quicken()
         for prefix, _ in self.attached:
             if len(prefix) == 2 and any(prefix[1] in bundle for bundle in self.bundles):
                 raise ambiguous(prefix, 0)
+
+    def quicken(self) -> None:
+        """Words that need no further look-up: exact ones, and single letters of bundles."""
+        self.quick.update(self.exact)
+        for bundle in self.bundles:
+            for letter, (form, attachable) in bundle.items():
+                if not attachable:
+                    self.quick[f"-{letter}"] = form
+
+    def remember(self, word: str, form: Form) -> None:
+        """A cluster of flags was read: read it at once the next time."""
+        if len(self.quick) < MOST_QUICK:
+            self.quick[word] = form
 
     def refuse_overlap(self, word: str) -> None:
         for prefix, form in self.attached:

@@ -9,7 +9,7 @@ from policies.matching.line import CompiledLine
 from policies.matching.operands import State
 from policies.matching.options import Form, OptionTable
 from policies.values.value import CommandKind, Place, ValueType
-from policies.verdict import PathCheck
+from policies.verdict import PathCheck, fast_path_check
 
 __all__ = ["PATHLIKE", "UNSEEN", "Inner", "Span", "Walk"]
 
@@ -60,8 +60,8 @@ class Walk:
     """The state of one match; ``run`` returns None when the line holds, else the Miss."""
 
     __slots__ = (
-        "after", "at", "checks", "ended", "first", "inner", "line", "span", "spans",
-        "state", "trail", "used",
+        "after", "at", "checks", "ended", "first", "forked", "inner", "line", "span",
+        "spans", "state", "trail", "used",
     )  # fmt: skip
 
     def __init__(self, line: CompiledLine, span: Span, inner: Inner) -> None:
@@ -77,6 +77,7 @@ class Walk:
         self.after = False  # the end marker was seen
         self.ended = False  # no more options
         self.first = -1  # index of the first operand
+        self.forked = False  # some word was read in two ways
 
     def run(self) -> Miss | None:
         """Match the whole command."""
@@ -85,28 +86,86 @@ class Walk:
             miss = self.workspace_program(line.file)
             if miss is not None:
                 return miss
-        if line.pinned:
-            miss = self.segments()
-            if miss is not None:
-                return miss
-        self.ended = line.words
         words, end = self.span.words, self.span.end
-        options = line.options
-        while self.at < end:
-            word = words[self.at]
-            sign = word[:1]
-            if (
-                (sign == "-" or sign == "+")  # noqa: PLR1714 (faster than a set here)
-                and not self.ended
-                and len(word) > 1
-                and not (sign == "+" and self.first >= 0)
-            ):
-                miss = self.marker() if word == "--" else self.option(options, word)
+        pinned = line.pinned
+        if pinned:
+            if len(pinned) == 1 and self.at < end and words[self.at] in pinned[0].bare:
+                self.at += 1
             else:
+                miss = self.segments()
+                if miss is not None:
+                    return miss
+        self.ended = line.words
+        sprints = not self.span.blind
+        while True:
+            if sprints:
+                self.sprint()
+            if self.at >= end:
+                return self.finish()
+            word = words[self.at]
+            if self.ended or not is_option(word, self.first):
                 miss = self.operand(word)
+            elif word == "--":
+                miss = self.marker()
+            else:
+                miss = self.option(word)
             if miss is not None:
                 return miss
-        return self.finish()
+
+    def sprint(self) -> None:  # noqa: C901, PLR0912 (the hot path, inlined)
+        """Go as far as the simple cases reach; stop before the first word that is none.
+
+        Simple is: an option word with at most one value, and an operand where only one type may
+        come. Everything else, and every fault, is left to the methods below.
+        """
+        words, end, place = self.span.words, self.span.end, self.span.place
+        quick, used, trail = self.line.options.quick, self.used, self.trail
+        posix = self.line.posix
+        at, state = self.at, self.state
+        while at < end:
+            word = words[at]
+            if word[:1] == "-" and not self.after:
+                if self.ended:
+                    break
+                form = quick.get(word)
+                if form is None or (form.slot in used and not form.repeat):
+                    if word != "--" or not state.marker:
+                        break
+                    trail.append((at, state.marker))
+                    state = self.line.operands.step(state, state.marker)
+                    self.after = self.ended = True
+                    at += 1
+                    continue
+                values = form.values
+                if values:
+                    value = values[0]
+                    if len(values) > 1 or at + 1 >= end:
+                        break
+                    text = words[at + 1]
+                    if text[:1] == "-" or value.check(text, place) is not None:
+                        break
+                    if value.path:
+                        check = fast_path_check(
+                            at + 1, text, value.path, value.writable, value.root
+                        )
+                        self.checks.append(check)
+                    at += 1
+                used[form.slot] = form.name
+                at += 1
+                continue
+            single = state.single
+            if single is None or word[:1] == "+" or single.check(word, place) is not None:
+                break
+            if self.first < 0:
+                self.first = at
+                if posix:
+                    self.ended = True
+            trail.append((at, single.taken))
+            if single.after is None:
+                single.after = self.line.operands.step(state, single.taken)
+            state = single.after
+            at += 1
+        self.at, self.state = at, state
 
     def workspace_program(self, file: ValueType) -> Miss | None:
         """``./<FILE>``: the program itself is a path of the workspace."""
@@ -167,10 +226,10 @@ class Walk:
 
     # -- options
 
-    def option(self, options: OptionTable, word: str) -> Miss | None:
+    def option(self, word: str) -> Miss | None:
         """An option of the last segment, or an operand that only ANY accepts."""
         at = self.at
-        miss = self.take(options, word, len(self.line.pinned))
+        miss = self.take(self.line.options, word, len(self.line.pinned))
         if miss is None:
             return None
         if miss.word == at and self.is_operand(miss, word):
@@ -193,9 +252,10 @@ class Walk:
             form = options.equals.get(name)
             if form is not None:
                 return self.glued(form, value)
-        for prefix, form in options.attached:
-            if len(prefix) > 1 and word.startswith(prefix):
-                return self.glued(form, word[len(prefix) :])
+        for size, prefixes in options.prefixes.items():
+            form = prefixes.get(word[:size])
+            if form is not None:
+                return self.glued(form, word[size:])
         letter = word[1:2]
         if word[0] == "-" and letter != "-":
             for bundle in options.bundles:
@@ -233,9 +293,12 @@ class Walk:
 
     def plain(self, form: Form) -> Miss | None:
         """The option word itself, its values in the next words."""
-        miss = self.seen(form)
-        if miss is not None:
-            return miss
+        if form.slot in self.used:
+            miss = self.seen(form)
+            if miss is not None:
+                return miss
+        else:
+            self.used[form.slot] = form.name
         self.at += 1
         for value in form.values:
             if self.at >= self.span.end:
@@ -278,6 +341,7 @@ class Walk:
 
     def cluster(self, bundle: dict[str, tuple[Form, bool]], word: str) -> Miss | None:
         """Letters in one word; from the first one with a value on, the rest is its value."""
+        form = bundle[word[1]][0]
         for index in range(1, len(word)):
             entry = bundle.get(word[index])
             if entry is None:
@@ -294,6 +358,8 @@ class Walk:
                 self.at += miss is None
                 return miss
             return self.plain(form)
+        if not form.values:
+            self.line.options.remember(word, form)
         self.at += 1
         return None
 
@@ -324,21 +390,19 @@ class Walk:
         state = self.state
         single = state.single
         if single is not None and not self.span.blind:
-            index, check, dash = single
-            if word[:1] == "-" and not dash and not self.after and len(word) > 1:
+            if word[:1] == "-" and not single.dash and not self.after and len(word) > 1:
                 reason: str | None = "dash-operand"
             else:
-                reason = check(word, self.span.place)
-            if reason is None:
-                taken: tuple[int, ...] = (index,)
-            elif state.commands:
-                return self.command(word, reason)
-            else:
-                return self.wrong(word, reason)
+                reason = single.check(word, self.span.place)
+            if reason is not None:
+                return self.command(word, reason) if state.commands else self.wrong(word, reason)
+            taken = single.taken
         else:
             taken, reason = self.taken(state, word)
             if not taken:
                 return self.command(word, reason) if state.commands else self.wrong(word, reason)
+            if len(taken) > 1:
+                self.forked = True
         self.trail.append((at, taken))
         after = state.steps.get(taken)
         self.state = self.line.operands.step(state, taken) if after is None else after
@@ -451,10 +515,11 @@ class Walk:
 
     def finish(self) -> Miss | None:
         """What must have occurred, and whether the operands may end here."""
-        at = self.first if self.first >= 0 else self.span.end
-        for slot, text in self.line.required:
-            if slot not in self.used:
-                return Miss("option-missing", at, (text,))
+        if self.line.required:
+            at = self.first if self.first >= 0 else self.span.end
+            for slot, text in self.line.required:
+                if slot not in self.used:
+                    return Miss("option-missing", at, (text,))
         if self.span.tail and not self.spans:
             miss = self.unseen_tail()
             if miss is not None:
@@ -483,16 +548,21 @@ class Walk:
         """Collect the path operands, by the readings that reach the end of the line."""
         operands = self.line.operands
         trail = self.trail
-        places = operands.places
-        if any(len(taken) > 1 for _, taken in trail):
+        if self.forked:
             alive = operands.alive([taken for _, taken in trail])
-            trail = [(at, kept) for (at, _), kept in zip(trail, alive, strict=True)]
+            for (at, _), taken in zip(trail, alive, strict=True):
+                self.operand_check(at, taken)
+            return
+        paths = operands.paths
         for at, taken in trail:
-            if len(taken) == 1:
-                value = places[taken[0]].value
-                if value is None or not value.path:
-                    continue
-            self.operand_check(at, taken)
+            value = paths[taken[0]]
+            if value is not None:
+                word = self.span.words[at]
+                if word[:1] != "\0":
+                    path = word[value.prefix :] if value.prefix else word
+                    self.checks.append(
+                        fast_path_check(at, path, value.path, value.writable, value.root)
+                    )
 
     def operand_check(self, at: int, taken: tuple[int, ...]) -> None:
         word = self.span.words[at]
@@ -507,6 +577,12 @@ class Walk:
         kind = path.path if alike and path.path else "path"
         writable = any(value.writable for value in paths)
         self.checks.append(PathCheck(at, word[path.prefix :], kind, writable, path.root))
+
+
+def is_option(word: str, first: int) -> bool:
+    """Whether a word is looked up as an option; ``+`` options stand before the operands."""
+    sign = word[:1]
+    return len(word) > 1 and (sign == "-" or (sign == "+" and first < 0))
 
 
 def exec_word(word: str) -> str:

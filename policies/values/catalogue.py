@@ -38,12 +38,13 @@ class Catalogue:
         yield from BUILDERS
         yield from self.declared
 
-    def declare(self, name: str, refs: tuple[TypeRef, ...]) -> None:
+    def declare(self, name: str, refs: tuple[TypeRef, ...], *, trusted: bool = False) -> None:
         """Add an author's type; every reference must be known already."""
         self.declared[name] = refs
         for ref in refs:
             self.used.add(ref.name)
-            self.resolve(ref)
+            if not trusted:
+                self.resolve(ref)
 
     def resolve(self, ref: TypeRef) -> ValueType:
         """The type that a reference stands for; raises SynopsisError."""

@@ -41,7 +41,10 @@ def text_fault(word: str, allowed: str) -> str | None:
     """The fault of a text: no controls but the allowed ones, no bidi controls."""
     if word[:1] in LOOKALIKES:
         return "lookalike"
-    if word.isprintable() and word.isascii():
+    plain = word
+    for control in allowed:
+        plain = plain.replace(control, "")
+    if plain.isprintable():
         return None
     for character in word:
         if character in allowed:

@@ -133,6 +133,8 @@ class Reader:
             return fragment if least else build.optional(fragment)
         if most == 0:
             return build.nothing()
+        if fragment.first == fragment.last == frozenset((len(build.leaves) - 1,)):
+            return self.run_of(fragment, least, most)
         copies = [fragment]
         for _ in range(max(least, most or 0) - 1):
             self.at = start
@@ -147,6 +149,25 @@ class Reader:
             if index >= least:
                 whole = build.optional(whole)
         return whole
+
+    def run_of(self, fragment: Fragment, least: int, most: int | None) -> Fragment:
+        """A repeat of one character, without the unions that a longer atom needs."""
+        build = self.positions
+        start = len(build.leaves) - 1
+        test = build.leaves[start]
+        count = max(least, most or 0)
+        if len(build.leaves) + count > MOST_POSITIONS:
+            raise self.fail(f"the expression is longer than {MOST_POSITIONS} characters unrolled")
+        for position in range(start, start + count - 1):
+            build.leaf(test)
+            build.follow[position].add(position + 1)
+        end = start + count - 1
+        if most is None:
+            build.follow[end].add(end)
+            last = frozenset((end,))
+        else:
+            last = frozenset(range(start + max(least, 1) - 1, end + 1))
+        return Fragment(empty=least == 0, first=fragment.first, last=last)
 
     def atom(self) -> Fragment:
         character = self.peek()

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from policies.values.characters import text_fault
 from policies.values.value import Place
 
 __all__ = ["sed_check"]
 
+SIMPLE = re.compile(
+    r"(?:(?:[0-9]{1,9}|\$)(?:,(?:[0-9]{1,9}|\$))?[pdq=]"
+    r"|(?:(?:[0-9]{1,9}|\$)(?:,(?:[0-9]{1,9}|\$))?)?s/[^/\\\[\n]*/[^/\\\n]*/[gpI0-9]*)"
+)
+"""The scripts that most people write; what they match is in the subset without being read."""
+
+TEXT_LINE = re.compile(r"(?:[^\\\n]|\\(?:.|\n|$))*")
+NOT_SPECIAL = re.compile(r"[^\\\n\[/|,#:@!%;_~+=]*")
 PLAIN = frozenset("pdDPnNgGhHxq={}")
 SUBSTITUTE_FLAGS = frozenset("gpiImM0123456789")
 TEXT_COMMANDS = frozenset("aic")
@@ -93,7 +103,11 @@ class Script:
 
     def delimited(self, mark: str, *, regular: bool) -> None:
         """Go past the next unescaped mark; inside a bracket of an expression it is a character."""
+        ordinary = mark in "/|,#:@!%;_~+="
         while True:
+            if ordinary:
+                found = NOT_SPECIAL.match(self.text, self.at)
+                self.at = found.end() if found is not None else self.at
             character = self.peek()
             if not character or (character == "\n" and regular):
                 raise Refused
@@ -195,10 +209,8 @@ class Script:
             self.skip(" \t")
             if self.peek() == "\n":
                 self.at += 1
-        while self.peek() and self.peek() != "\n":
-            if self.peek() == "\\":
-                self.at += 1
-            self.at += 1
+        found = TEXT_LINE.match(self.text, self.at)
+        self.at = found.end() if found is not None else len(self.text)
 
 
 def sed_check(word: str, place: Place) -> str | None:  # noqa: ARG001
@@ -207,6 +219,8 @@ def sed_check(word: str, place: Place) -> str | None:  # noqa: ARG001
         return "empty-word"
     if len(word) > 4096:
         return "value-range"
+    if SIMPLE.fullmatch(word) is not None and word.isascii() and word.isprintable():
+        return None
     fault = text_fault(word, "\n\t")
     if fault is not None:
         return fault
