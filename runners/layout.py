@@ -111,6 +111,7 @@ class Layout:
         writable: the roots, home and shared memory, in order; they come after /proc and /dev.
         python: absolute path in the box of the interpreter that runs the supervisor.
         roots: where each root lies in the box.
+        version: of the interpreter, as in "3.11.2"; "" where it is not known.
         image: name, id and so on for the lock.
     """
 
@@ -118,6 +119,7 @@ class Layout:
     writable: tuple[Mount, ...]
     python: str
     roots: Mapping[Root, str]
+    version: str = ""
     image: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -160,7 +162,7 @@ def tree_layout(
     targets = [*roots.values(), HOME, "/proc", "/dev", "/sys"]
     system = (*spread(tree, "/", targets), *(accounts(*user) if user else ()), PROCESSORS)
     named = dict(image or {"name": tree.name})
-    return Layout(system, writable(roots, spec), python, roots, named)
+    return Layout(system, writable(roots, spec), python, roots, image=named)
 
 
 def accounts(uid: int, gid: int) -> tuple[Text, Text]:
@@ -231,7 +233,7 @@ def host_layout(
     system += [*accounts(*user), PROCESSORS]
     if prefix is not None and not beneath(prefix, ("/usr",)):
         system.append(Bind(prefix, prefix))
-    return Layout(tuple(system), writable(roots, spec), python, roots, {"name": "host"})
+    return Layout(tuple(system), writable(roots, spec), python, roots, image={"name": "host"})
 
 
 def writable(roots: Mapping[Root, str], spec: SessionSpec) -> tuple[Mount, ...]:

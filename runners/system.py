@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +17,18 @@ from runners.layout import HOME, Layout, host_layout, tree_layout
 if TYPE_CHECKING:
     from sandbox_images import Image
 
-__all__ = ["SEARCH_PATH", "box_layout", "find_image", "host_python", "program_environment"]
+__all__ = [
+    "SEARCH_PATH",
+    "SYSTEM_PYTHON",
+    "box_layout",
+    "find_image",
+    "host_python",
+    "program_environment",
+    "version_of",
+]
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SYSTEM_PYTHON = "/usr/bin/python3"
 OLDEST_PYTHON = (3, 8)
 
 
@@ -49,15 +59,17 @@ def box_layout(spec: SessionSpec, user: tuple[int, int], *, dropped: bool) -> La
     """
     image = find_image(spec.image)
     if image is not None and image.tree is not None:
-        return tree_layout(
+        layout = tree_layout(
             image.tree,
             spec,
             python=image.python or "/usr/bin/python3",
             user=None if user == (image.uid, image.gid) else user,
             image=image.lock,
         )
+        return replace(layout, version=image.python_version)
     python, prefix = host_python(closed=dropped)
-    return host_layout(spec, python=python, prefix=prefix, user=user)
+    layout = host_layout(spec, python=python, prefix=prefix, user=user)
+    return replace(layout, version=version_of(python))
 
 
 @cache
@@ -67,9 +79,8 @@ def host_python(*, closed: bool) -> tuple[str, str | None]:
     The system's own is preferred: it is bound anyway. Else the one that runs the harness, unless
     ``closed`` folders keep the box's user from it.
     """
-    system = "/usr/bin/python3"
-    if version_of(system) >= OLDEST_PYTHON:
-        return system, None
+    if numbers(version_of(SYSTEM_PYTHON)) >= OLDEST_PYTHON:
+        return SYSTEM_PYTHON, None
     prefix = Path(sys.base_prefix).resolve()
     python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
     if closed and not reachable(python):
@@ -80,16 +91,22 @@ def host_python(*, closed: bool) -> tuple[str, str | None]:
     return str(python), str(prefix)
 
 
-def version_of(python: str) -> tuple[int, ...]:
-    """The version of an interpreter, () when there is none."""
-    code = "import sys; print(*sys.version_info[:2])"
+@cache
+def version_of(python: str) -> str:
+    """The version of an interpreter, as in "3.11.2"; "" when there is none."""
+    code = "import sys; print('{}.{}.{}'.format(*sys.version_info))"
     try:
         done = subprocess.run(
             [python, "-I", "-S", "-c", code], capture_output=True, text=True, check=False, env={}
         )
-        return tuple(int(word) for word in done.stdout.split())
-    except (OSError, ValueError):
-        return ()
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A version as numbers, so that 3.10 is later than 3.8."""
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def reachable(path: Path) -> bool:

@@ -19,6 +19,7 @@ def launcher_config(
     *,
     user: tuple[int, int],
     map_user: bool,
+    same: bool = False,
     groups: Sequence[str] = (),
     extra: Sequence[Bind] = (),
 ) -> bytes:
@@ -30,6 +31,8 @@ def launcher_config(
         user: uid and gid in the box.
         map_user: make a user namespace in which they stand for the caller's own; without it the
             launcher is root and changes to them.
+        same: the command is `PYTHON ... -c CODE`, and PYTHON is the launcher's own interpreter
+            in path and version, so that it need not start twice.
         groups: files to enter control groups by.
         extra: more read-only mounts (cgroup counters).
     """
@@ -37,6 +40,7 @@ def launcher_config(
         "argv": list(command),
         "user": user,
         "map": map_user,
+        "same": same,
         "groups": list(groups),
         "system": [plain(mount) for mount in layout.system],
         "writable": [plain(mount) for mount in (*layout.writable, *extra)],

@@ -1,10 +1,10 @@
 """Builds the process box's namespaces and root folder, then becomes its supervisor's interpreter.
 
-Run as a program of its own by the harness's interpreter (`python -I -S launcher.py FD`), as root
-or, where user namespaces are allowed, as anybody. Standard library only, few imports: its
-start is a part of every session's start. What goes wrong is one line on standard error and exit 1.
+Run as a program of its own, as root or, where user namespaces are allowed, as anybody. Standard
+library only, few imports: its start is a part of every session's start. What goes wrong is one
+line on standard error and exit 1.
 
-FD is a descriptor from which the marshalled dictionary of `config.py` is read.
+It reads the marshalled dictionary of `config.py` from the descriptor that is its last argument.
 """
 
 import _socket
@@ -69,7 +69,16 @@ def main(config: "dict[str, Any]") -> None:
         warden(child)
     build(config)
     drop(config)
-    os.execve(config["argv"][0], config["argv"], {})  # noqa: S606 - no shell is wanted
+
+
+def become(config: "dict[str, Any]") -> None:
+    """Turn into the command; one of our own interpreter's version needs no second start of it."""
+    argv = config["argv"]
+    if not config["same"]:
+        os.execve(argv[0], argv, {})  # noqa: S606 - no shell is wanted
+    code = argv.index("-c") + 1
+    sys.argv[:] = ["-c", *argv[code + 1 :]]
+    exec(argv[code], {"__name__": "__main__"})  # noqa: S102 - what `-c` means
 
 
 def map_user(inside: "tuple[int, int]", outside: "tuple[int, int]") -> None:
@@ -266,9 +275,10 @@ def must(result: int, what: str) -> None:
 
 if __name__ == "__main__":
     try:
-        with open(int(sys.argv[1]), "rb") as source:
+        with open(int(sys.argv[-1]), "rb") as source:
             told = marshal.load(source)  # noqa: S302 - our own harness wrote it
         main(told)
     except OSError as error:
         sys.stderr.write(f"stockade launcher: {error.strerror or error}\n")
-    os._exit(1)
+        os._exit(1)
+    become(told)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from policies import Isolation, Limits
-from runners.child import Child, start_child
+from policies import Isolation
+from runners.child import start_child
 from runners.client import connect
 from runners.contract import Probe, Session, SessionSpec
 from runners.errors import StartError, UnavailableError
 from runners.hold import Hold, session_id
-from runners.layout import Layout
-from runners.memory_file import memory_file
 from runners.namespaces import KernelSettings, Refusal
-from runners.process import launcher
-from runners.process.config import launcher_config
+from runners.process.launch import MAPPED_USER, launch, try_namespaces
 from runners.process.plain import Premises, refuse_fixed_paths, rules, sweep_premises
 from runners.process.way import Facts, Way, decide, landlock_abi
 from runners.setup import CONTAINER_COUNTERS, Setup
@@ -28,7 +23,6 @@ from runners.uid import sweep_uids
 
 __all__ = ["ProcessRunner"]
 
-MAPPED_USER = (1000, 1000)  # a plain user's uid and gid as seen in the box
 WEAKER = {
     Way.NAMESPACES: "",
     Way.OWN_UID: (
@@ -170,34 +164,3 @@ class ProcessRunner:
             settings = KernelSettings.read()
             self._facts = Facts(os.geteuid() == 0, words, landlock_abi(), settings)
         return self._facts
-
-
-async def launch(layout: Layout, command: Sequence[str], hold: Hold) -> Child:
-    """Start the launcher, which becomes the command."""
-    config = launcher_config(
-        layout,
-        command,
-        user=hold.user or MAPPED_USER,
-        map_user=hold.user is None,
-        groups=hold.group.entries if hold.group else (),
-        extra=hold.group.binds if hold.group else (),
-    )
-    told = memory_file(config)
-    try:
-        python = getattr(sys, "_base_executable", sys.executable)
-        argv = [python, "-I", "-S", str(Path(launcher.__file__)), str(told)]
-        return await start_child(argv, pass_fds=[told])
-    finally:
-        os.close(told)
-
-
-async def try_namespaces() -> str:
-    """What the launcher says when it cannot do its work here; "" when it can."""
-    spec = SessionSpec(run="probe", limits=Limits(disk_mib=16))
-    hold = Hold.take(spec, session_id("probe"))
-    try:
-        layout = box_layout(spec, hold.user or MAPPED_USER, dropped=hold.user is not None)
-        child = await launch(layout, ["/bin/sh", "-c", ":"], hold)
-        return await child.trial()
-    finally:
-        await asyncio.to_thread(hold.release)
