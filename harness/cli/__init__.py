@@ -15,6 +15,10 @@ def main() -> None:
 
         sys.stdout.write(overview())
         return
-    from harness.cli.entry import run_command
+    try:
+        from harness.cli.entry import run_command
 
-    sys.exit(run_command(words))
+        code = run_command(words)
+    except KeyboardInterrupt:  # while modules are still being imported
+        code = 130
+    sys.exit(code)

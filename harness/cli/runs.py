@@ -103,6 +103,20 @@ def short(value: Any) -> str:  # noqa: ANN401 - whatever a log holds
 
 @runs.command()
 @click.argument("run")
+@json_option
+def report(run: str, *, as_json: bool) -> None:
+    """Write report.html into the run's folder: one page that needs nothing else."""
+    from harness.report import write_report
+
+    path = write_report(find_run(run).path)
+    if as_json:
+        print_json({"path": str(path)})
+        return
+    click.echo(path)
+
+
+@runs.command()
+@click.argument("run")
 @click.option("--head", metavar="HASH", help="The head that was printed at the end of the run.")
 @click.option(
     "--key",

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from harness.event import RunEnd, RunStart, VerifyEnd, VerifyStart
+from harness.report import write_report
 from harness.run.agent import Ended, work_on
 from harness.run.audience import Audience
 from harness.run.box import Box
@@ -49,7 +50,16 @@ async def run_job(job: Job, *, audience: Audience, stop: Stop) -> Report:
     state.facts["log"] = {"head": head, "records": records}
     record = state.record(run)
     folder.write_result(record)
+    draw(folder, audience)
     return Report(record, folder, state.patch)
+
+
+def draw(folder: RunFolder, audience: Audience) -> None:
+    """The page of the run; a run is not worse for the lack of it."""
+    try:
+        write_report(folder.path)
+    except OSError as error:
+        audience.say(f"no report.html: {error}")
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ __all__ = ["RunFolder", "find_run", "list_runs", "new_id"]
 
 
 class RunFolder:
-    """One run on disk: ``events.jsonl lock.json result.json patch.diff artifacts/``.
+    """One run on disk: ``events.jsonl lock.json result.json patch.diff artifacts/ report.html``.
 
     Private to its owner: a log holds what programs printed.
     """

@@ -57,7 +57,6 @@ class RunOptions:
         in_place: work on the workspace itself.
         out: the run folder; None: in the state folder.
         locked: refuse to run what differs from an earlier run.
-        project_policy: a file that can only restrict.
         strict_network: refuse a task that is silent on the network.
     """
 
@@ -72,7 +71,6 @@ class RunOptions:
     in_place: bool = False
     out: Path | None = None
     locked: bool = False
-    project_policy: Path | None = None
     strict_network: bool = False
 
 

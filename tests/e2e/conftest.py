@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -108,6 +109,7 @@ class Stockade:
         self.state = root / "state"
         self.policy = root / "policy.toml"
         self.policy.write_text(POLICY)
+        self.started: list[subprocess.Popen[bytes]] = []
 
     @property
     def environ(self) -> dict[str, str]:
@@ -123,21 +125,35 @@ class Stockade:
         code = "from harness.cli import main; main()"
         return [sys.executable, "-c", code, *map(str, words)]
 
-    def __call__(self, *words: str | Path, stdin: bytes = b"") -> Done:
+    def __call__(
+        self, *words: str | Path, stdin: bytes = b"", environ: dict[str, str] | None = None
+    ) -> Done:
         done = subprocess.run(
-            self.argv(*words), env=self.environ, input=stdin, capture_output=True, check=False
+            self.argv(*words),
+            env={**self.environ, **(environ or {})},
+            input=stdin,
+            capture_output=True,
+            check=False,
         )
         out, err = done.stdout.decode(), done.stderr.decode()
         return Done(done.returncode, out, err, self.state)
 
     def start(self, *words: str | Path) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             self.argv(*words),
             env=self.environ,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
+        self.started.append(process)
+        return process
+
+    def close(self) -> None:
+        """End what a failed test left behind."""
+        for process in self.started:
+            process.kill()
+            process.communicate()
 
     def run(self, task: Path, *words: str | Path) -> Done:
         """``stockade run`` under the small policy."""
@@ -149,9 +165,11 @@ class Stockade:
 
 
 @pytest.fixture
-def stockade(tmp_path: Path) -> Stockade:
+def stockade(tmp_path: Path) -> Iterator[Stockade]:
     """The command line with a state folder of this test's own."""
-    return Stockade(tmp_path)
+    command = Stockade(tmp_path)
+    yield command
+    command.close()
 
 
 BUG = "def add(a, b):\n    return a - b\n"

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from harness.verify.reward import Reward, RewardError, parse_json, parse_number
+
+
+@pytest.mark.parametrize(("text", "value"), [("1", 1.0), (" 0.5\n", 0.5), ("1e0", 1.0)])
+def test_a_number_is_read(text: str, value: float) -> None:
+    assert parse_number(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "passed", "1 1", "nan", "inf", "-inf"])
+def test_what_is_no_finite_number_is_a_broken_verifier(text: str) -> None:
+    with pytest.raises(RewardError):
+        parse_number(text)
+
+
+def test_an_object_is_numbers_by_name() -> None:
+    assert parse_json('{"a": 1, "b": 0.5}') == (("a", 1.0), ("b", 0.5))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[1]", '{"a": true}', '{"a": "1"}', '{"a": NaN}', "{", "null", "true", "[" * 9999],
+)
+def test_what_is_no_object_of_finite_numbers_is_a_broken_verifier(text: str) -> None:
+    with pytest.raises(RewardError):
+        parse_json(text)
+
+
+@pytest.mark.parametrize(
+    ("values", "reached"),
+    [((1.0,), True), ((1.0, 2.0), True), ((1.0, 0.99), False), ((0.0,), False)],
+)
+def test_every_value_must_reach_the_bar(values, reached) -> None:
+    reward = Reward(tuple((f"v{i}", value) for i, value in enumerate(values)))
+    assert reward.reaches(1.0) is reached
+
+
+def test_a_single_number_stays_a_number() -> None:
+    assert Reward((("reward", 1.0),)).single == 1.0
