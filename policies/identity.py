@@ -61,6 +61,7 @@ class Identity:
         return named
 
     def look_up(self, word: str) -> Named:
+        """The identity of an argv[0], worked out."""
         folder, slash, name = word.rpartition("/")
         program = self.by_name.get(name)
         if slash and folder not in self.folders(program):
@@ -72,6 +73,7 @@ class Identity:
         return Named(name, search, program.env, program.paths, program.sha256)
 
     def folders(self, program: Program | None) -> tuple[str, ...]:
+        """Where a program is searched."""
         return program.search if program is not None else FIXED_PATH
 
     def shelf(

@@ -114,6 +114,7 @@ class Judging:
             finding.nearest = entry
 
     def forbid(self, finding: Finding, ban: Ban) -> Finding:
+        """A deny line holds; of an inner command it denies the whole."""
         finding.ban = ban
         finding.miss = Miss("denied", finding.start)
         if self.depth:
@@ -121,6 +122,7 @@ class Judging:
         return finding
 
     def allow(self, finding: Finding, hits: list[Hit]) -> None:
+        """Keep the hits of the strictest decision."""
         decision = hits[0].decision
         if len(hits) > 1:
             decision = max(hit.decision for hit in hits)

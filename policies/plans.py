@@ -118,15 +118,15 @@ class PlanJudge:
         if not used <= self.policy.redirect:
             kinds = ", ".join(sorted(used - self.policy.redirect))
             text = f"{sentence('redirect-denied')}: [plan] redirect does not name {kinds}"
-            return self.refused(stage, verdict, "redirect-denied", text)
+            return self.refused(verdict, "redirect-denied", text)
         for check in checks:
             reason = (self.writable if check.writable else self.readable)(check.path, place)
             if reason is not None:
                 text = f"{sentence(reason)}: redirection to or from {check.path!r}"
-                return self.refused(stage, verdict, reason, text)
+                return self.refused(verdict, reason, text)
         return with_checks(verdict, (*verdict.checks, *checks))
 
-    def refused(self, stage: Stage, verdict: Verdict, reason: str, message: str) -> Verdict:
+    def refused(self, verdict: Verdict, reason: str, message: str) -> Verdict:
         return Verdict(
             Decision.DENY,
             reason,

@@ -46,7 +46,7 @@ class Policy:
         tools: the policy of tool calls.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (a record of what a file says)
         self,
         *,
         name: str,

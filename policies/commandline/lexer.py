@@ -16,6 +16,8 @@ __all__ = ["Lexer"]
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 DESCRIPTOR = re.compile(r"([0-9]+)(?=[<>])")
+NAME = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+SAFE_UNQUOTED = re.compile(r"[A-Za-z0-9_./:@%+=,-]+")
 EXPANDS = re.compile(r"[A-Za-z_0-9@*#?$!{-]")
 ENDS_WORD = frozenset(" \t\n|&;<>()")
 GLOB = frozenset("*?[")
@@ -31,8 +33,12 @@ class Lexer:
         self.at = 0
         self.tokens: list[Token] = []
         self.waiting: list[Heredoc] = []
+        self.values: dict[str, str] = {}  # names that the line itself has set
+        self.step_start = 0  # index of the first token of the step being read
+        self.certain = True  # the step being read is sure to be reached
 
     def peek(self, width: int = 1) -> str:
+        """The next characters, fewer at the end."""
         return self.text[self.at : self.at + width]
 
     def refuse(self, reason: str, message: str, at: int | None = None) -> NoReturn:
@@ -66,6 +72,8 @@ class Lexer:
     # -- operators
 
     def newline(self) -> None:
+        """A newline joins like ``;``; heredocs have their bodies behind it."""
+        self.end_step(";")
         self.tokens.append(Operator(";", self.at, newline=True))
         self.at += 2 if self.peek() == "\r" else 1
         if self.waiting:
@@ -80,10 +88,12 @@ class Lexer:
         self.waiting = []
 
     def comment(self) -> None:
+        """Go past a comment, up to the newline."""
         end = self.text.find("\n", self.at)
         self.at = len(self.text) if end < 0 else end
 
     def operator(self) -> None:
+        """``|``, ``&&``, ``||``, ``;`` and their kin."""
         start = self.at
         character = self.peek()
         if character == "(":
@@ -93,6 +103,7 @@ class Lexer:
         if self.peek(2) in ("&&", "||", "|&"):
             text = self.peek(2)
             self.at += 2
+            self.end_step(text)
             self.tokens.append(Operator(text, start))  # type: ignore[arg-type]
         elif self.peek(2) == "&>":
             self.both()
@@ -102,9 +113,29 @@ class Lexer:
             self.refuse("background", "no background jobs: run the command and wait for it")
         else:
             self.at += 1
+            self.end_step(character)
             self.tokens.append(Operator(character, start))  # type: ignore[arg-type]
 
+    def end_step(self, operator: str) -> None:
+        """Learn the names that a step of nothing but assignments has set.
+
+        ``DIR=src; ls $DIR`` is read with the value put in: the text says all of it. A name whose
+        value depends on what programs do stays refused.
+        """
+        step = self.tokens[self.step_start :]
+        words = [token for token in step if isinstance(token, WordToken)]
+        if words and words[0].plain and words[0].text == "export":
+            words = words[1:]
+        assigns = len(step) > 0 and bool(words) and all(word.assign for word in words)
+        assigns = assigns and all(isinstance(token, WordToken) for token in step)
+        if assigns and self.certain and operator in (";", "&&"):
+            for word in words:
+                self.values[word.text[: word.assign - 1]] = word.text[word.assign :]
+        self.certain = operator == ";" or (operator == "&&" and assigns and self.certain)
+        self.step_start = len(self.tokens) + 1
+
     def both(self) -> None:
+        """``&> FILE`` and ``&>> FILE``."""
         start = self.at
         self.at += 2
         kind = "&>"
@@ -116,6 +147,7 @@ class Lexer:
     # -- redirections
 
     def redirection(self) -> None:
+        """A redirection, with the number of its stream before it."""
         start = self.at
         number = DESCRIPTOR.match(self.text, self.at)
         descriptor = number[1] if number else ""
@@ -126,6 +158,7 @@ class Lexer:
             self.output(start, descriptor)
 
     def input(self, start: int, descriptor: str) -> None:
+        """``< FILE`` or a heredoc."""
         if self.peek(2) == "<(":
             self.refuse(
                 "process-substitution",
@@ -148,6 +181,7 @@ class Lexer:
         self.tokens.append(Redirect("<", start, self.target(start)))
 
     def heredoc(self, start: int) -> None:
+        """``<<EOF``: the body follows after the line."""
         strip = self.peek() == "-"
         self.at += strip
         while self.peek() and self.peek() in " \t":
@@ -164,6 +198,7 @@ class Lexer:
         self.tokens.append(Redirect("<<", start))
 
     def output(self, start: int, descriptor: str) -> None:
+        """``> FILE``, ``>> FILE``, ``2> FILE`` and ``2>&1``."""
         if self.peek(2) == ">(":
             self.refuse(
                 "process-substitution",
@@ -183,6 +218,7 @@ class Lexer:
         self.tokens.append(Redirect(kind, start, self.target(start)))  # type: ignore[arg-type]
 
     def duplicate(self, start: int, descriptor: str) -> None:
+        """``2>&1``, the only duplicate there is."""
         after = self.text[self.at + 2 : self.at + 3]
         ends = self.text[self.at + 3 : self.at + 4]
         if descriptor == "2" and after == "1" and (not ends or ends in ENDS_WORD):
@@ -316,6 +352,11 @@ class WordReader:
             if character == "`" and self.expand:
                 lexer.refuse("substitution", SUBSTITUTION, at)
             if character == "$" and self.expand:
+                known = self.known(at)
+                if known is not None:
+                    found.append(known[0])
+                    at = known[1]
+                    continue
                 self.expansion(at, quoted=True)
             found.append(character)
             at += 1
@@ -334,9 +375,25 @@ class WordReader:
         lexer.at += 2
 
     def dollar(self) -> None:
+        found = self.known(self.lexer.at)
+        if found is not None:
+            value, self.lexer.at = found
+            if not SAFE_UNQUOTED.fullmatch(value):
+                self.lexer.refuse("variable", "write the value itself, in quotes", self.start)
+            self.pieces.append((value, True))
+            self.plain = False
+            return
         self.expansion(self.lexer.at, quoted=False)
         self.pieces.append(("$", True))
         self.lexer.at += 1
+
+    def known(self, at: int) -> tuple[str, int] | None:
+        """The value of a name that the line itself has set, and where the text goes on."""
+        name = NAME.match(self.lexer.text, at)
+        if name is None:
+            return None
+        value = self.lexer.values.get(name[1] or name[2])
+        return None if value is None else (value, name.end())
 
     def expansion(self, at: int, *, quoted: bool) -> None:
         """Refuse what a shell would expand; a lonely ``$`` stands for itself."""

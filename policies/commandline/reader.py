@@ -27,9 +27,29 @@ HOME = "/home/sandbox"
 
 LONGEST = 2 << 20
 KEYWORDS = frozenset(
-    "if then elif else fi for while until do done case esac select function [[ ]] { } ! coproc"
-    .split()
-)  # fmt: skip
+    (
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "select",
+        "function",
+        "[[",
+        "]]",
+        "{",
+        "}",
+        "!",
+        "coproc",
+    )
+)
 BUILTINS = {
     "source": "run the program itself: there is no shell whose state a script could change",
     ".": "run the program itself: there is no shell whose state a script could change",
@@ -104,7 +124,7 @@ class Reader:
         self.links: list[Link] = []
         self.conditional = False  # the current && / || list has begun with a program
         self.closed = ""  # why no further ; or || may follow
-        self.last_assignment = 0
+        self.assigned = False
 
     def peek(self) -> Token | None:
         return self.tokens[self.at] if self.at < len(self.tokens) else None
@@ -118,23 +138,29 @@ class Reader:
         link: Link | None = None
         while self.peek() is not None:
             step = self.step(link)
-            if step is not None:
-                if link is not None and self.steps:
-                    self.links.append(link)
-                self.steps.append(step)
+            column = self.column()
             found = self.link()
-            if step is None and found not in (None, ";", "&&"):
-                self.refuse("builtin", self.column(), "export stands before && or ;")
-            if step is not None or link is None:
-                link = found
-            elif found is None and link in ("&&", "||") and step is None:
-                link = None
+            if step is None:
+                link = self.after_assignment(link, found, column)
+                continue
+            if self.steps:
+                self.links.append(link or ";")
+            self.steps.append(step)
+            link = found
         if not self.steps:
-            at = self.last_assignment or len(self.text)
-            if self.exported or self.last_assignment:
-                self.refuse("assignment-only", at, "an assignment stands before a program")
+            if self.assigned:
+                self.refuse("assignment-only", len(self.text), ASSIGNMENT_ALONE)
             self.refuse("empty-stage", len(self.text), "there is no command")
         return Plan(tuple(self.steps), tuple(self.links), cwd)
+
+    def after_assignment(self, before: Link | None, after: Link | None, column: int) -> Link | None:
+        """The link that joins what stands around an assignment: it always succeeds."""
+        self.assigned = True
+        if after == "||" or before == "||" or (before == "&&" and self.conditional):
+            self.refuse("assignment-only", column, "put the assignment first, followed by ;")
+        if after is None:
+            self.refuse("assignment-only", len(self.text), ASSIGNMENT_ALONE)
+        return ";" if before == ";" or not self.steps else before
 
     def column(self) -> int:
         token = self.peek()
@@ -180,6 +206,8 @@ class Reader:
             if first.text == "export":
                 self.export(first)
                 return None
+            if first.assign and self.only_assigns():
+                return None
         stages = [self.stage()]
         while isinstance(token := self.peek(), Operator) and token.text in ("|", "|&"):
             self.at += 1
@@ -194,6 +222,21 @@ class Reader:
                 self.refuse("redirect-target", token.column, "the pipe already feeds this command")
         self.conditional = True
         return Pipeline(tuple(stages))
+
+    def only_assigns(self) -> bool:
+        """Go past a step of assignments alone; the lexer has put their values in."""
+        end = self.at
+        while end < len(self.tokens) and not isinstance(self.tokens[end], Operator):
+            token = self.tokens[end]
+            if not isinstance(token, WordToken) or not token.assign:
+                return False
+            end += 1
+        if end < len(self.tokens):
+            operator = self.tokens[end]
+            if isinstance(operator, Operator) and operator.text in ("|", "|&"):
+                self.refuse("assignment-only", operator.column, ASSIGNMENT_ALONE)
+        self.at = end
+        return True
 
     def joined(self, stage: Stage, token: Operator) -> Stage:
         """``a |& b`` is ``a 2>&1 | b``."""
@@ -216,6 +259,8 @@ class Reader:
             self.at += 1
         if len(words) == 2 and words[0].text == "--":
             words = words[1:]
+        if isinstance(token := self.peek(), Redirect) and is_hushed(token):
+            self.at += 1
         following = self.peek()
         piped = isinstance(following, Redirect) or (
             isinstance(following, Operator) and following.text in ("|", "|&", "||")
@@ -257,15 +302,13 @@ class Reader:
                 redirects.append(token)
             elif token.assign and not words:
                 env.append(assignment(token))
-                self.last_assignment = token.column + len(token.text)
             else:
                 words.append(token)
         if not words:
-            if len(env) > len(self.exported):
-                at = self.column() if self.peek() is not None else len(self.text)
-                self.refuse("assignment-only", at, "an assignment stands before a program")
             at = start if not redirects else redirects[0].column
             self.refuse("empty-stage", at, "a command is missing here")
+        if [word.text for word in words[:2]] == ["command", "-v"] and len(words) == 3:
+            words = [WordToken("which", words[0].column), words[2]]
         self.first_word(words[0])
         argv = tuple(word.text for word in words)
         if argv[0] == ":" and words[0].plain:
@@ -288,7 +331,14 @@ class Reader:
             self.refuse("cd" if word.text == "cd" else "builtin", word.column, CD_ALONE)
 
 
+ASSIGNMENT_ALONE = "an assignment stands before a program, or before ; and the commands that use it"
 CD_ALONE = "it stands at the start of a step, not in a pipeline"
+
+
+def is_hushed(redirect: Redirect) -> bool:
+    """``2>/dev/null``: a failed cd ends the plan and says so in any case."""
+    target = redirect.target
+    return redirect.kind == "2>" and target is not None and target.text == "/dev/null"
 
 
 def assignment(token: WordToken) -> tuple[str, str]:

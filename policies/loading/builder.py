@@ -11,8 +11,8 @@ from typing import Any
 from policies.identity import FIXED_PATH
 from policies.limits import Budgets, Isolation, Limits
 from policies.loading.fields import Fields
-from policies.loading.layers import BUILTIN
 from policies.loading.layer import LEVELS, STYLES, Layer, RawRule, limit_values
+from policies.loading.layers import BUILTIN
 from policies.loading.positions import Path
 from policies.matching.line import CompiledLine
 from policies.matching.loose import LooseLine
@@ -128,6 +128,7 @@ class Builder:
         return Conditions(isolation=isolation, limits=with_limits(Limits(), limits))
 
     def budgets(self) -> Budgets:
+        """The smallest of the budgets that are set."""
         found: dict[str, Any] = {}
         per_tool: dict[str, int] = {}
         for layer in self.layers:
@@ -140,6 +141,7 @@ class Builder:
         return Budgets(**found, per_tool=tuple(sorted(per_tool.items())))
 
     def protected(self) -> tuple[str, ...]:
+        """The protected names, with what layers add and remove."""
         names = list(PROTECTED)
         for layer in self.layers:
             for index, name in enumerate(layer.protect_remove):
@@ -151,11 +153,11 @@ class Builder:
         return tuple(names)
 
     def merged_roots(self) -> dict[str, str]:
+        """The named roots of all layers."""
         roots: dict[str, str] = {}
         for layer in self.layers:
-            for name, path in layer.roots.items():
-                if self.own("root", name, layer, ("roots", name)):
-                    roots[name] = path
+            owned = [n for n in layer.roots if self.own("root", n, layer, ("roots", n))]
+            roots.update((name, layer.roots[name]) for name in owned)
         return roots
 
     def redirect(self) -> frozenset[str]:
@@ -189,6 +191,7 @@ class Builder:
     # -- types and programs
 
     def add_types(self, layer: Layer) -> None:
+        """Declare the types of a layer."""
         for name, text in layer.types.items():
             path: Path = ("types", name)
             if TYPE_NAME.fullmatch(name) is None:
@@ -201,6 +204,7 @@ class Builder:
                 self.declare(layer, name, text, path)
 
     def declare(self, layer: Layer, name: str, text: str, path: Path) -> None:
+        """Declare one type."""
         offset = 0
         refs = []
         try:
@@ -216,6 +220,7 @@ class Builder:
             )
 
     def add_programs(self, layer: Layer) -> None:
+        """Note the programs of a layer."""
         for name, fields in layer.programs.items():
             if not self.own("program", name, layer, ("program", name)):
                 continue
@@ -242,6 +247,7 @@ class Builder:
     # -- rules
 
     def add_rule(self, raw: RawRule) -> None:
+        """Compile the lines of a rule."""
         rule = self.rule(raw)
         style = raw.fields.choice("style", STYLES)
         prefix = raw.fields.text("global")
@@ -282,6 +288,7 @@ class Builder:
     def add_entry(
         self, raw: RawRule, path: Path, rule: Rule, decision: Decision, line: Line
     ) -> None:
+        """Compile one allow or ask line."""
         try:
             compiled = CompiledLine(line, self.catalogue)
         except SynopsisError as error:
@@ -335,6 +342,7 @@ class Builder:
         return True
 
     def complain(self, layer: Layer, path: Path, error: SynopsisError) -> None:
+        """Note the fault of a line at its column."""
         layer.document.fault(path, error.message, error.fix, column=error.column, width=error.width)
 
     def rule(self, raw: RawRule) -> Rule:

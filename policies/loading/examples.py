@@ -73,12 +73,12 @@ def examples_of(raw: RawRule) -> list[Example]:
     return found
 
 
-def example(value: Any, kind: str, path: Path) -> Example:
+def example(value: object, kind: str, path: Path) -> Example:
     """An example as a string, a list of words, or a table."""
     table: dict[str, Any] = value if isinstance(value, dict) else {"argv": value}
     unknown = set(table) - KEYS
     if unknown:
-        raise ValueError(f"unknown key {sorted(unknown)[0]!r} in an example: argv, cwd, decision")
+        raise ValueError(f"unknown key {min(unknown)!r} in an example: argv, cwd, decision")
     argv = table.get("argv")
     if isinstance(argv, str):
         argv = split_words(argv)

@@ -55,7 +55,7 @@ class Fields:
         return []
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """true or false."""
+        """True or false."""
         value = self.data.get(key, default)
         if isinstance(value, bool):
             return value

@@ -93,9 +93,11 @@ class Layer:
         return None if text is None else Isolation.parse(text)
 
     def strings(self, table: Fields) -> dict[str, str]:
+        """All keys of a table, with string values."""
         return {key: table.text(key) for key in table.data}
 
     def read_roots(self, table: Fields) -> dict[str, str]:
+        """``[roots]``: names and absolute paths."""
         roots = self.strings(table)
         for key, path in roots.items():
             plain = key.isascii() and key[:1].islower() and key.replace("-", "").isalnum()
@@ -106,6 +108,7 @@ class Layer:
         return roots
 
     def read_budgets(self, table: Fields) -> dict[str, Any]:
+        """``[budgets]``."""
         table.only(BUDGETS, "[budgets]")
         found: dict[str, Any] = {}
         for key in ("steps", "tool_calls", "wall_seconds"):
@@ -118,12 +121,14 @@ class Layer:
         return found
 
     def read_programs(self, table: Fields) -> dict[str, Fields]:
+        """``[program.X]``, one table a program."""
         programs = {key: table.table(key) for key in table.data}
-        for name, fields in programs.items():
-            fields.only(PROGRAM, f"[program.{name}]")
+        for name, table_ in programs.items():
+            table_.only(PROGRAM, f"[program.{name}]")
         return programs
 
     def read_rules(self) -> list[RawRule]:
+        """``[[rule]]``, with the fields each must have."""
         tables = self.top.data.get("rule", [])
         if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
             self.top.fault("rule", "rules are tables", "write [[rule]]")

@@ -27,6 +27,7 @@ class TomlPositions:
         self.read()
 
     def read(self) -> None:
+        """Read the whole text."""
         text = self.text
         table: Path = ()
         while True:
@@ -39,14 +40,17 @@ class TomlPositions:
                 self.pair(table)
 
     def blank(self) -> None:
+        """Go past white space, newlines and comments."""
         found = BLANK.match(self.text, self.at)
         self.at = found.end() if found else self.at
 
     def space(self) -> None:
+        """Go past spaces and tabs."""
         found = SPACE.match(self.text, self.at)
         self.at = found.end() if found else self.at
 
     def header(self) -> Path:
+        """A ``[table]`` or ``[[table]]``."""
         start = self.at
         several = self.text.startswith("[[", self.at)
         self.at += 2 if several else 1
@@ -89,6 +93,7 @@ class TomlPositions:
             self.at += 1
 
     def pair(self, table: Path) -> None:
+        """``key = value``."""
         start = self.at
         names = self.key()
         path = table
@@ -101,6 +106,7 @@ class TomlPositions:
         self.value(path)
 
     def value(self, path: Path) -> None:
+        """Any value."""
         self.values[path] = self.at
         character = self.text[self.at]
         if character == "[":
@@ -114,6 +120,7 @@ class TomlPositions:
             self.at = found.end() if found else self.at + 1
 
     def array(self, path: Path) -> None:
+        """``[ ... ]``."""
         self.at += 1
         index = 0
         while True:
@@ -128,6 +135,7 @@ class TomlPositions:
                 self.at += 1
 
     def inline_table(self, path: Path) -> None:
+        """``{ ... }``."""
         self.at += 1
         while True:
             self.blank()
@@ -140,6 +148,7 @@ class TomlPositions:
                 self.at += 1
 
     def string(self) -> None:
+        """A string of any of the four kinds."""
         quote = self.text[self.at]
         triple = self.text.startswith(quote * 3, self.at)
         mark = quote * 3 if triple else quote

@@ -1,0 +1,1 @@
+"""Matching: one command against one line, in time linear in its length."""

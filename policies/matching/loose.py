@@ -115,6 +115,7 @@ class LooseLine:
             self.add_group(item)
 
     def add_group(self, group: Group) -> None:
+        """Add the alternatives of a ``( )``."""
         alternatives = group.alternatives
         if len(alternatives) == 1:
             for operand in alternatives[0]:
@@ -130,6 +131,7 @@ class LooseLine:
             )
 
     def add_types(self, operands: list[Operand]) -> None:
+        """Some word must fit one of these."""
         values: list[ValueType] = []
         for operand in operands:
             inner = operand.operand if isinstance(operand, Repeated) else operand
@@ -145,6 +147,7 @@ class LooseLine:
             self.types.append(tuple(values))
 
     def spellings(self, options: tuple[Option, ...]) -> tuple[Spelling, ...]:
+        """The options of a choice in all their spellings."""
         found: list[Spelling] = []
         for option in options:
             if option.shape == "bundle":
@@ -159,6 +162,7 @@ class LooseLine:
         return tuple(found)
 
     def value(self, value: TypeRef | Word) -> ValueType:
+        """The type of a value."""
         return literal_value(value) if isinstance(value, Word) else self.catalogue.resolve(value)
 
     def holds(self, span: Span) -> bool:

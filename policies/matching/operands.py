@@ -32,7 +32,7 @@ class Single:
     __slots__ = ("after", "check", "dash", "taken")
 
     def __init__(self, index: int, check: Check, dash: bool) -> None:  # noqa: FBT001
-        self.taken = (index,)
+        self.taken: tuple[int, ...] = (index,)
         self.check = check
         self.dash = dash
         self.after: State | None = None  # the state after it, once it was reached
@@ -125,6 +125,7 @@ class Operands:
         return self.group(operand, build)
 
     def group(self, group: Group, build: Positions[Position]) -> Fragment:
+        """The positions of a group."""
         whole: Fragment | None = None
         for alternative in group.alternatives:
             part = build.nothing()

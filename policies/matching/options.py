@@ -78,6 +78,7 @@ class OptionTable:
                 self.required.append((slot, print_choice(choice)))
 
     def add_option(self, option: Option, slot: int, *, repeat: bool) -> None:
+        """Add one option in all the forms it declares."""
         if option.shape == "bundle":
             self.add_bundle(option, slot, repeat=repeat)
             return
@@ -97,6 +98,7 @@ class OptionTable:
             self.attached.append((option.name, form))
 
     def value(self, value: TypeRef | Word) -> ValueType:
+        """The type of a value."""
         if isinstance(value, Word):
             return literal_value(value)
         found = self.catalogue.resolve(value)
@@ -105,6 +107,7 @@ class OptionTable:
         return found
 
     def put(self, table: dict[str, Form], option: Option, form: Form) -> None:
+        """Enter a form, once."""
         if option.name in table:
             raise ambiguous(option.name, option.column)
         table[option.name] = form
@@ -160,6 +163,7 @@ class OptionTable:
             self.quick[word] = form
 
     def refuse_overlap(self, word: str) -> None:
+        """Refuse a word that an attached form could take too."""
         for prefix, form in self.attached:
             if word != prefix and word.startswith(prefix):
                 rest = word[len(prefix) :]

@@ -112,7 +112,7 @@ class Walk:
             if miss is not None:
                 return miss
 
-    def sprint(self) -> None:  # noqa: C901, PLR0912 (the hot path, inlined)
+    def sprint(self) -> None:  # noqa: C901 (the hot path, inlined)
         """Go as far as the simple cases reach; stop before the first word that is none.
 
         Simple is: an option word with at most one value, and an operand where only one type may
@@ -207,6 +207,7 @@ class Walk:
         return None
 
     def missing_pinned(self, number: int, expected: tuple[str, ...]) -> Miss:
+        """The miss of a command that ends before a pinned word."""
         if number:
             return Miss("missing-operand", self.span.end, expected)
         return Miss("no-subcommand", self.span.end - 1, expected)
@@ -274,7 +275,7 @@ class Walk:
                 self.at = at
         name, equals, _ = word.partition("=")
         if word in options.equals:
-            return Miss("value-missing", self.at, options.equals[word].values and (word + "=",))
+            return Miss("value-missing", self.at, (f"{word}=",))
         if equals and name in options.exact and not options.exact[name].values:
             return Miss("value-unexpected", self.at, (name,))
         if self.line.named_before(word, segment):
@@ -313,6 +314,7 @@ class Walk:
         return None
 
     def no_value(self, form: Form, value: ValueType) -> Miss:
+        """The miss of an option that ends the command."""
         if self.span.tail:
             return Miss("unseen-words", self.span.end, (value.text,))
         return Miss("value-missing", self.at - 1, (f"{form.name} {value.text}",))
@@ -481,6 +483,7 @@ class Walk:
         return None
 
     def inner_span(self, kind: CommandKind) -> Span:
+        """The words of the inner command."""
         span = self.span
         if kind == "replaced":
             words = [UNSEEN if "{}" in word else word for word in span.words]
@@ -565,6 +568,7 @@ class Walk:
                     )
 
     def operand_check(self, at: int, taken: tuple[int, ...]) -> None:
+        """Note the path of a word that may have been read in several ways."""
         word = self.span.words[at]
         if word[:1] == "\0":
             return

@@ -47,6 +47,7 @@ class OptionReader:
         return OptionGroup(tuple(choices), closing == ")", repeat=scan.dots(), column=start)
 
     def choice(self, start: int, closing: str) -> Choice:
+        """``a|b``: options that exclude each other."""
         scan = self.parser
         options: list[Option] = []
         while True:
@@ -118,6 +119,7 @@ class OptionReader:
         return Word(text, start)
 
     def bracketed(self) -> TypeRef:
+        """The type of an optional value, up to its bracket."""
         scan = self.parser
         ref = scan.type()
         if not scan.take("]"):
@@ -149,6 +151,7 @@ class OptionReader:
         return tuple(values)
 
     def literal_here(self) -> bool:
+        """Whether a literal value begins here."""
         scan = self.parser
         character = scan.peek()
         if scan.peek(3) == "...":
@@ -186,6 +189,7 @@ class OptionReader:
         return tuple(parts)
 
     def type_after_space(self) -> bool:
+        """Whether a type follows after spaces."""
         scan = self.parser
         before = scan.at
         scan.space()

@@ -15,7 +15,6 @@ from policies.synopsis.tree import (
     Item,
     Line,
     Operand,
-    OptionGroup,
     Repeated,
     Style,
     Typed,

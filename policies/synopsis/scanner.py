@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from policies.synopsis.error import SynopsisError
 from policies.synopsis.tree import TypeRef
@@ -84,6 +84,7 @@ class Scanner:
         return not after or after in STRUCTURE or after in ":@=>}" or self.dotted(found.end())
 
     def dotted(self, at: int) -> bool:
+        """Whether ``...`` stands at a column."""
         return self.text.startswith("...", at)
 
     def type(self) -> TypeRef:
@@ -119,6 +120,7 @@ class Scanner:
         return TypeRef(name, args, tuple(modifiers), root, value, start)
 
     def name_after(self, mark: str, pattern: re.Pattern[str]) -> str:
+        """A name that must follow a mark."""
         found = pattern.match(self.text, self.at)
         if found is None:
             raise self.fail(f"a name is expected after {mark}")
@@ -161,7 +163,7 @@ def type_fix(name: str, known: Container[str]) -> str:
     """A hint for an unknown type."""
     from difflib import get_close_matches
 
-    names = list(known) if hasattr(known, "__iter__") else []
+    names = list(known) if isinstance(known, Iterable) else []
     close = get_close_matches(name, names, 1, 0.6)
     if close:
         return f"did you mean {close[0]}?"

@@ -19,8 +19,8 @@ __all__ = [
     "Part",
     "Repeated",
     "Style",
-    "Typed",
     "TypeRef",
+    "Typed",
     "Word",
 ]
 

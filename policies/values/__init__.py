@@ -1,0 +1,1 @@
+"""Value types: what a word, or the value of an option, may be."""

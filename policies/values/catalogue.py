@@ -9,7 +9,7 @@ from policies.synopsis.tree import TypeRef, Word
 from policies.values.assignments import assignment_check
 from policies.values.builders import BUILDERS
 from policies.values.paths import Protection
-from policies.values.value import Place, ValueType
+from policies.values.value import PathKind, Place, ValueType
 
 __all__ = ["Catalogue", "literal_value"]
 
@@ -56,6 +56,7 @@ class Catalogue:
         return found
 
     def build(self, ref: TypeRef) -> ValueType:
+        """Make the type of a reference."""
         if ref.name in self.declared:
             if ref.args is not None or ref.root is not None:
                 raise SynopsisError(f"{ref.name} takes no arguments", ref.column)
@@ -84,8 +85,10 @@ def joined(parts: list[ValueType]) -> ValueType:
                 return fault
         return None
 
-    path = next((part.path for part in parts if part.path in ("file", "dir")), None)
-    path = path or next((part.path for part in parts if part.path), "")
+    path: PathKind = ""
+    for part in parts:
+        if part.path and path in ("", "path"):
+            path = part.path
     return ValueType(
         " & ".join(part.text for part in parts),
         check,

@@ -22,7 +22,7 @@ SUBSTITUTE_FLAGS = frozenset("gpiImM0123456789")
 TEXT_COMMANDS = frozenset("aic")
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The script holds something outside of the subset."""
 
 
@@ -44,7 +44,7 @@ class Script:
             self.at += 1
 
     def read(self) -> None:
-        """Read the whole script; raises Refused."""
+        """Read the whole script; raises RefusedError."""
         while True:
             self.skip(" \t\n;")
             if not self.peek():
@@ -52,7 +52,7 @@ class Script:
             self.addresses()
             self.command()
         if self.depth:
-            raise Refused
+            raise RefusedError
 
     def addresses(self) -> None:
         if self.address():
@@ -64,7 +64,7 @@ class Script:
                     self.at += 1
                     self.number()
                 elif not self.address():
-                    raise Refused
+                    raise RefusedError
         self.skip(" \t")
         while self.peek() == "!":
             self.at += 1
@@ -87,7 +87,7 @@ class Script:
         elif character == "\\":
             mark = self.text[self.at + 1 : self.at + 2]
             if mark in ("", "\n", "\\"):
-                raise Refused
+                raise RefusedError
             self.at += 2
             self.delimited(mark, regular=True)
         else:
@@ -99,7 +99,7 @@ class Script:
         start = self.at
         self.skip("0123456789")
         if self.at == start or self.at - start > 18:
-            raise Refused
+            raise RefusedError
 
     def delimited(self, mark: str, *, regular: bool) -> None:
         """Go past the next unescaped mark; inside a bracket of an expression it is a character."""
@@ -110,13 +110,13 @@ class Script:
                 self.at = found.end() if found is not None else self.at
             character = self.peek()
             if not character or (character == "\n" and regular):
-                raise Refused
+                raise RefusedError
             self.at += 1
             if character == mark:
                 return
             if character == "\\":
                 if not self.peek():
-                    raise Refused
+                    raise RefusedError
                 self.at += 1
             elif character == "[" and regular:
                 self.bracket()
@@ -132,22 +132,22 @@ class Script:
         while True:
             character = self.peek()
             if not character or character == "\n":
-                raise Refused
+                raise RefusedError
             self.at += 1
             if character == "]":
                 return
             if character == "\\" and self.peek() == "]":
-                raise Refused
+                raise RefusedError
             if character == "[" and self.peek() and self.peek() in ".:=":
                 close = self.text.find(self.peek() + "]", self.at + 1)
                 if close < 0:
-                    raise Refused
+                    raise RefusedError
                 self.at = close + 2
 
     def command(self) -> None:
         character = self.peek()
         if not character:
-            raise Refused
+            raise RefusedError
         self.at += 1
         if character == "s":
             self.substitution()
@@ -163,29 +163,29 @@ class Script:
             if character == "}":
                 self.depth -= 1
                 if self.depth < 0:
-                    raise Refused
+                    raise RefusedError
             if character == "q":
                 self.skip(" \t")
                 self.skip("0123456789")
         elif character == "#":
             if self.at == 1 and self.peek() == "n":
-                raise Refused
+                raise RefusedError
             end = self.text.find("\n", self.at)
             self.at = len(self.text) if end < 0 else end
             return
         else:
-            raise Refused
+            raise RefusedError
         self.separator()
 
     def separator(self) -> None:
         self.skip(" \t")
         if self.peek() and self.peek() not in ";\n}#":
-            raise Refused
+            raise RefusedError
 
     def mark(self) -> str:
         mark = self.peek()
         if not mark or mark in "\\\n; ":
-            raise Refused
+            raise RefusedError
         self.at += 1
         return mark
 
@@ -226,6 +226,6 @@ def sed_check(word: str, place: Place) -> str | None:  # noqa: ARG001
         return fault
     try:
         Script(word).read()
-    except Refused:
+    except RefusedError:
         return "value-type"
     return None

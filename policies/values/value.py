@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Check", "CommandKind", "Place", "ValueType"]
+__all__ = ["Check", "CommandKind", "PathKind", "Place", "ValueType"]
 
 
 class Place:
@@ -49,6 +49,8 @@ class Place:
 Check = Callable[[str, Place], str | None]
 """Judges a text: None when it fits, else a reason code."""
 
+PathKind = Literal["", "path", "file", "dir"]
+
 CommandKind = Literal["", "rest", "appended", "replaced", "terminated"]
 
 
@@ -71,7 +73,7 @@ class ValueType:
     text: str
     check: Check
     dash: bool = False
-    path: Literal["", "path", "file", "dir"] = ""
+    path: PathKind = ""
     writable: bool = False
     root: str = "workspace"
     anything: bool = False
