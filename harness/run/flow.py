@@ -23,7 +23,7 @@ from harness.run.lock import check_locked, earlier_lock, lock_of, model_facts, t
 from harness.run.outgoing import Changes, Workspace
 from harness.run.report import Report, State
 from harness.run.stop import Stop
-from harness.run.work import Work, begin, describe, sweep_scratch, tell
+from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
 from harness.task import Check
 from harness.verify import Verification, set_scene, verify
 from runners import Session
@@ -147,6 +147,7 @@ async def begin_session(
         model=model_facts(job.model_name),
     )
     work.folder.write_lock(lock)
+    tell_box(work, session, lock)
     if earlier is not None:
         check_locked(earlier, lock)
     return workspace, session

@@ -22,7 +22,7 @@ from harness.run.outgoing import Workspace
 from harness.run.single_code import single_code
 from harness.run.stop import Stop
 from harness.run.wish import BoxWish, make_wish, workspace_folder
-from harness.run.work import Work, begin, describe, sweep_scratch, tell
+from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
 from policies import Command, Limits, Policy, Verdict
 from policies import load as load_policy
 from runners import OnOutput, Outcome
@@ -137,9 +137,9 @@ async def drive(
             session = await box.open()
             await workspace.fill(session)
             digest = workspace.digest
-            work.folder.write_lock(
-                lock_of(work.run, single.policy, box.runner.name, session, workspace=digest)
-            )
+            lock = lock_of(work.run, single.policy, box.runner.name, session, workspace=digest)
+            work.folder.write_lock(lock)
+            tell_box(work, session, lock)
             facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
             work.events.emit(ToolCalled("exec", in_words(options), origin="operator"), call="exec")
             performed = await perform(

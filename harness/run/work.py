@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.bus import Events
 from harness.event import Notice
@@ -14,9 +15,9 @@ from harness.record import EventLog
 from harness.run.audience import Audience
 from harness.run.folder import RunFolder, list_runs
 from harness.run.stop import Stop
-from runners import Owner
+from runners import Owner, Session
 
-__all__ = ["Work", "begin", "describe", "sweep_scratch", "tell"]
+__all__ = ["Work", "begin", "describe", "sweep_scratch", "tell", "tell_box"]
 
 SCRATCH = "scratch"
 OWNER = "owner"
@@ -77,6 +78,12 @@ def abandoned(scratch: Path) -> bool:
 def tell(work: Work, kind: str, text: str) -> None:
     """Record a remark, and say it."""
     work.events.emit(Notice(kind, text))
+
+
+def tell_box(work: Work, session: Session, lock: dict[str, Any]) -> None:
+    """Record what the run is made of, and where its workspace lies in the box."""
+    detail = {"root": session.paths["workspace"], **lock}
+    work.events.emit(Notice("box", f"{lock['runner']}, level {lock['isolation']}", detail))
 
 
 def describe(error: Exception) -> str:
