@@ -1,4 +1,4 @@
-"""Making an Outcome of what a box says, every fact checked (promise 7 of the design)."""
+"""Making an Outcome of what a box says, every fact checked."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from policies import FromFile, FromText, Limits, NullDevice, Pipeline, Stage, ToFile, ToStdout
@@ -35,10 +36,15 @@ def run_request(
         "stages": stages,
         "cwd": encode(cwd),
         "env": _pairs(env.items()),
-        "limits": dataclasses.asdict(limits),
+        "limits": _values(limits),
         "keep": None if stream else limits.output_kib * 512,
     }
     return request, first.data if isinstance(first, FromText) else None
+
+
+@lru_cache(maxsize=64)
+def _values(limits: Limits) -> dict[str, Any]:
+    return dataclasses.asdict(limits)
 
 
 def _stage(stage: Stage, program: str | None, *, first: bool) -> dict[str, Any]:

@@ -29,6 +29,13 @@ KINDS: dict[str, dict[str, type]] = {
 }
 
 
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
 async def read_frames(channel: Channel) -> AsyncIterator[tuple[Head, bytes]]:
     """All frames until the box hangs up; ProtocolError at the first wrong one."""
     buffer = bytearray()
@@ -61,7 +68,7 @@ async def read_frames(channel: Channel) -> AsyncIterator[tuple[Head, bytes]]:
 def parse_head(data: bytes) -> Head:
     """The JSON object of a frame, its keys and types checked."""
     try:
-        head = json.loads(data.decode("ascii"), parse_constant=_no_constant)
+        head = DECODER.decode(data.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"a frame's head is not JSON: {error}") from None
     if not isinstance(head, dict):
@@ -76,7 +83,3 @@ def parse_head(data: bytes) -> Head:
         if isinstance(value, int) and not 0 <= value < NUMBER_MAX:
             raise ProtocolError(f"a frame {head['t']} has a {key} out of range")
     return head
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")

@@ -22,6 +22,13 @@ SIGKILL, SIGXCPU, SIGXFSZ = 9, 24, 25
 WAITING, RUNNING, DRAINING, OVER = range(4)
 
 
+def output_pipe() -> "tuple[int, int]":
+    """A pipe for output: we read without waiting, the program writes as it is used to."""
+    ours, theirs = os.pipe2(os.O_CLOEXEC)
+    fcntl.fcntl(ours, fcntl.F_SETFL, os.O_RDONLY | os.O_NONBLOCK)
+    return ours, theirs
+
+
 class Call:
     """From OPEN to the frame ``done``."""
 
@@ -51,16 +58,15 @@ class Call:
         self.peak = 0
         self.watched = False
 
-    def open_streams(self) -> "list[int]":
-        """Make the pipes; the ends for the slot."""
+    def open_streams(self, spare: "list[tuple[int, int]]") -> "list[int]":
+        """Make the pipes, of ``spare`` ones as far as they go; the ends for the slot."""
         ends = []
         if self.request["feed"]:
             theirs, self.feed = os.pipe2(os.O_CLOEXEC)
             fcntl.fcntl(self.feed, fcntl.F_SETFL, os.O_WRONLY | os.O_NONBLOCK)
             ends.append(theirs)
         for stream in (1, 2) if self.program else (1,):
-            ours, theirs = os.pipe2(os.O_CLOEXEC)
-            fcntl.fcntl(ours, fcntl.F_SETFL, os.O_RDONLY | os.O_NONBLOCK)
+            ours, theirs = spare.pop() if spare else output_pipe()
             self.taps.append(Tap(self.number, stream, ours, self.request["keep"]))
             ends.append(theirs)
         return ends

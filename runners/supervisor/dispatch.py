@@ -26,6 +26,7 @@ QUEUE_MAX = 1024 * 1024
 READ_MAX = 256 * 1024
 READS_AT_ONCE = 8
 OVERLAP_MAX = 64
+SPARE_PIPES = 2
 
 
 class Dispatcher:
@@ -52,6 +53,7 @@ class Dispatcher:
         self.taps: dict[int, Tap] = {}
         self.feeds: dict[int, Call] = {}
         self.poll.register(0, select.POLLIN)
+        self.spare: list[tuple[int, int]] = []
         # Without /proc only kill(-1) can end a call, so calls have to take turns.
         self.overlap = OVERLAP_MAX if view.listed else 1
 
@@ -60,6 +62,8 @@ class Dispatcher:
         self.prepare_slot(self.crew.key(self.box.limits))
         while True:
             self._flush()
+            while len(self.spare) < SPARE_PIPES:  # made now, they cost the next call nothing
+                self.spare.append(calls.output_pipe())
             for fd, event in self.poll.poll(self._pause()):
                 self._ready(fd, event)
             self.ending.tick()
@@ -217,7 +221,7 @@ class Dispatcher:
         slot, new = self.crew.take(self.crew.key(limits))
         if new:
             self.poll.register(slot.fd, select.POLLIN)
-        ends = call.open_streams()
+        ends = call.open_streams(self.spare)
         call.state = calls.RUNNING
         call.began = time.monotonic()
         call.deadline = call.began + call.request["wall"]

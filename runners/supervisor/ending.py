@@ -26,7 +26,7 @@ SLOT_AFTER = 4.0
 GIVE_UP_AFTER = 9.0
 SLOWEST = 0.02
 
-UNWATCHED = 0.001
+UNWATCHED = 0.002
 """A program that ends sooner is read once, at its end, and wakes us once instead of four times."""
 
 
