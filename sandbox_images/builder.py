@@ -127,7 +127,7 @@ class Builder:
         tag = tag_of(definition.name, definition.key)
         labels = {**labels_of(definition.name, definition.key), "stockade.tree": image.digest or ""}
         found = self.engine.inspect(tag)
-        if found is not None and self.engine.labels(tag) == labels:
+        if found is not None and labels.items() <= self.engine.labels(tag).items():
             docker_id = str(found["Id"])  # another cache of this machine had it built
         else:
             docker_id = self.engine.build(

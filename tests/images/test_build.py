@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partialmethod
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from sandbox_images import HOST, Image, ImageError
 from sandbox_images.builder import Builder
 from sandbox_images.cache import Cache
 from sandbox_images.definition import Definition, load_definition
-from sandbox_images.engine import connect
+from sandbox_images.engine import Engine, connect
 from sandbox_images.store import build, find, list_images, remove, verify
 from sandbox_images.tree import finish_tree, tree_digest, unpack
 
@@ -159,6 +160,21 @@ def test_a_changed_tree_is_noticed(cache):
 
 
 @pytest.mark.docker
+def test_a_second_cache_takes_over_the_docker_image_of_an_equal_tree(cache, image):
+    with cache.lock(quiet):
+        cache.keep(replace(image, docker_id=None, docker_tag=None), None)
+    said: list[str] = []
+    with connect() as engine:
+        builder = Builder(cache, engine, said.append)
+        definition = load_definition("python")
+        assert definition is not None
+        kept = builder.cache.load(image.key)
+        assert not builder.complete(kept)
+        assert builder.from_definition(definition).docker_id == image.docker_id
+    assert said == []
+
+
+@pytest.mark.docker
 def test_an_image_that_the_engine_lost_is_made_again_from_the_tree(cache, image, tmp_path):
     ours = load_definition("python")
     assert ours is not None
@@ -176,6 +192,34 @@ def test_an_image_that_the_engine_lost_is_made_again_from_the_tree(cache, image,
         assert engine.holds(again.docker_id)
     assert (again.digest, again.tree) == (image.digest, folder / "tree")
     assert not [line for line in said if "building a root tree" in line]
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_a_base_that_the_engine_gets_by_name_is_built_on_and_its_tree_taken_out(
+    cache, image, tmp_path, monkeypatch
+):
+    # Everything is in the base already, and not every engine has a bridge.
+    monkeypatch.setattr(Engine, "build", partialmethod(Engine.build, network="none"))
+    ours = load_definition("python")
+    assert ours is not None
+    base = "stockade/test-base:1"
+    shutil.copytree(ours.folder, tmp_path / "definition")
+    dockerfile = tmp_path / "definition" / "Dockerfile"
+    dockerfile.write_text(dockerfile.read_text().replace("debian:bookworm-slim", base))
+    own = Definition("test-registry", tmp_path / "definition")
+    said: list[str] = []
+    with connect() as engine, cache.lock(quiet), cache.building() as folder:
+        below = engine.client.images.list(filters={"label": f"stockade.tree={image.digest}"})
+        rootly = next(x for x in below if x.tags and x.tags[0].startswith("stockade/base:"))
+        engine.client.api.tag(rootly.id, "stockade/test-base", "1")
+        try:
+            made = Builder(cache, engine, said.append).from_registry(own, folder)
+        finally:
+            engine.remove(base)
+            engine.remove(f"stockade/{own.name}:{own.key}")
+    assert made is not None, said
+    assert (made.source, made.digest, made.docker_digest) == ("registry", image.digest, None)
 
 
 def test_where_no_tree_can_be_built_the_cure_is_named(tmp_path, monkeypatch):
