@@ -153,6 +153,7 @@ class Engine:
             from requests.exceptions import RequestException
 
             try:
+                reach(self.endpoint)
                 return function(self._connected())
             except (DockerException, RequestException, OSError) as error:
                 raise explain(error, self.endpoint) from error
@@ -166,16 +167,19 @@ class Engine:
             return self._client
 
 
+def reach(endpoint: Endpoint) -> None:
+    """Connect once: the SDK loses the socket of a connection that fails, and its errno."""
+    if endpoint.kind == "unix":
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(CALL_SECONDS)
+            probe.connect(endpoint.address)
+
+
 def client_for(endpoint: Endpoint) -> Client:
     """The SDK's client, its API version negotiated (None asks the engine)."""
     from docker import APIClient
     from docker.tls import TLSConfig
 
-    if endpoint.kind == "unix":
-        # Asked first, since the SDK loses a socket whose connection fails, and its errno.
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(CALL_SECONDS)
-            probe.connect(endpoint.address)
     options: dict[str, Any] = {"version": None, "timeout": CALL_SECONDS, "max_pool_size": THREADS}
     if endpoint.tls is not None:
         authority, certificate, key = endpoint.tls.files()

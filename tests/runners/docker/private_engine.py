@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -54,11 +55,11 @@ class PrivateEngine:
         import docker
         from docker.errors import DockerException
 
-        if not self.socket.exists():
-            return False
         try:
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.connect(str(self.socket))
             client = docker.APIClient(base_url=self.endpoint.url, version="1.40", timeout=5)
-        except DockerException:
+        except (DockerException, OSError):
             return False
         try:
             return bool(client.ping())
@@ -73,6 +74,9 @@ class PrivateEngine:
         self.process.kill()
         self.process.wait()
         self.process = None
+        # Its containerd dies with it; the shims, and so the boxes, do not.
+        for name in ("pid", "exec/containerd/containerd.pid", "exec/containerd/containerd.sock"):
+            (self.folder / name).unlink(missing_ok=True)
 
     def stop(self) -> None:
         if self.process is not None:
