@@ -122,7 +122,10 @@ def user_of(inspected: Mapping[str, Any], tree: Path) -> tuple[int, int]:
 
 def copy(source: Path, target: Path) -> None:
     """Copy a tree with links, modes and times, sharing blocks where the file system can."""
-    subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)
+    argv = ["cp", "-a", "--reflink=auto", str(source), str(target)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ImageError(f"the tree cannot be copied: {done.stderr.strip()[-300:]}")
 
 
 def copy_into(source: Path, target: Path) -> None:
