@@ -121,7 +121,7 @@ class Agent:
         self.ledger.reset()
         try:
             if not self._enclosed:
-                self.events.emit(RunStart(self._facts()))
+                self.events.emit(RunStart(self._facts()), step=0)
             return await self._turn(text)
         finally:
             self._running = False
@@ -165,10 +165,11 @@ class Agent:
         """The system message comes first, once."""
         if len(self.transcript) or self._system is None:
             return
-        if isinstance(self._system, str):
-            self.transcript.append(System(self._system))
-        else:
-            self.transcript.append(System(await self._system.assemble(self.registry)))
+        text = self._system
+        if not isinstance(text, str):
+            text = await text.assemble(self.registry)
+        if text:
+            self.transcript.append(System(text))
 
     def run_sync(self, text: str) -> LoopResult:
         """``run`` for programs that are not asynchronous."""

@@ -130,6 +130,8 @@ class Ledger:
 
     def refusal(self, tool: str) -> str | None:
         """Why one more start of a tool is not affordable, or None."""
+        if self.exceeded == "token_limit":
+            return "the run's budget of tokens or cost is spent"
         if self.tool_calls >= self.budget.tool_calls:
             return f"the run's limit of {_counted(self.budget.tool_calls, 'tool call')} is reached"
         cap = self.budget.per_tool.get(tool)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.budget import Spent
-from harness.bus import current_call, current_step
+from harness.bus import current_step
 from harness.context import Transcript, Trimmer
 from harness.errors import ModelError
 from harness.event import ModelAttempted, ModelReplied, ModelRequested, StepEnd, StepStart
@@ -115,6 +115,7 @@ class Loop:
         finally:
             alarm.cancel()
             self._signal.release()
+            current_step.set(0)
         spent = self._ledger.spent
         messages = self._transcript.view()
         return LoopResult(
@@ -132,7 +133,6 @@ class Loop:
     async def _step(self, number: int) -> tuple[str | None, str | None]:
         """One answer and its calls; the status that ends the run, if one does, and the answer."""
         current_step.set(number)
-        current_call.set(None)
         started = time.perf_counter()
         self._events.emit(StepStart())
         status, answer, calls = "model_error", None, 0

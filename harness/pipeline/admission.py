@@ -1,4 +1,4 @@
-"""What comes before the body: parse, look up, validate, hooks, verdict, approval, guards, budget."""
+"""Before the body: parse, look up, validate, hooks, verdict, approval, guards, budget."""
 
 from __future__ import annotations
 

@@ -44,8 +44,7 @@ class Dispatch:
     async def dispatch(self, case: Case) -> None:
         """Run a ready case to an outcome; only a broken box or log raises."""
         started = time.perf_counter()
-        current_step.set(case.info.step)
-        current_call.set(case.call.id)
+        step, call = current_step.set(case.info.step), current_call.set(case.call.id)
         try:
             case.outcome = await self._chain(case)
         except (LogError, RunnerError):
@@ -56,6 +55,8 @@ class Dispatch:
             case.skip_post = True
         finally:
             case.duration_seconds = time.perf_counter() - started
+            current_step.reset(step)
+            current_call.reset(call)
             if case.reserved:  # a hook took the call over, no body was started
                 case.reserved = False
                 self.ledger.release(case.call.name)

@@ -95,7 +95,7 @@ class TableJudge:
         )
 
 
-def call(name: str, arguments: object = None, id: str = "c1") -> ToolCall:
+def call(name: str, arguments: object = None, id: str = "c1") -> ToolCall:  # noqa: A002
     """A call whose arguments are given as data, or as raw text."""
     raw = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
     return ToolCall(id, name, raw)
@@ -126,8 +126,8 @@ class Recorder:
     def types(self) -> list[str]:
         return [event.type for event in self.events]
 
-    def of(self, type: str) -> list[Any]:
-        return [event.payload for event in self.events if event.type == type]
+    def of(self, kind: str) -> list[Any]:
+        return [event.payload for event in self.events if event.type == kind]
 
 
 def tool_of(name: str = "echo", body: Any = None, **more: Any) -> Tool:

@@ -50,7 +50,7 @@ def test_two_calls_with_one_id_are_rejected() -> None:
         ({"text": "x"}, "a dict in place of a Reply"),
         (Reply("", (None,)), "tool call 0 is nothing"),  # type: ignore[arg-type]
         (Reply("", (ToolCall("c", "", ""),)), "names no tool"),
-        (Reply("", (ToolCall("c", "e", None),)), "are nothing, not JSON text"),  # type: ignore[arg-type]
+        (Reply("", (ToolCall("c", "e", None),)), "are nothing"),  # type: ignore[arg-type]
         (Reply("", (), {"tokens": 1}), "the usage is a dict"),  # type: ignore[arg-type]
     ],
 )

@@ -293,7 +293,7 @@ def test_a_schema_is_derived_from_hints_and_lies_in_the_subset() -> None:
 
 def test_types_without_a_form_in_the_subset_are_refused_at_registration() -> None:
     class Tree(BaseModel):
-        parts: list["Tree"] = []
+        parts: list[Tree] = []
 
     with pytest.raises(RegistrationError, match="contains itself"):
 
@@ -305,7 +305,7 @@ def test_types_without_a_form_in_the_subset_are_refused_at_registration() -> Non
 
 @pytest.mark.parametrize("bad", ["no hint", "star"])
 def test_signatures_that_a_model_cannot_fill_are_refused(bad: str) -> None:
-    def untyped(x):  # noqa: ANN001, ANN202
+    def untyped(x):
         """Do."""
 
     def star(*x: int) -> None:
