@@ -1,0 +1,163 @@
+"""What happens now beside what was recorded, and the first place where they differ."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.bus import record_fields
+from harness.event import Event
+from harness.signal import Signal
+
+__all__ = ["Comparison", "Divergence", "essence"]
+
+_COMPARED: dict[str, tuple[str, ...]] = {
+    "step/start": (),
+    "model/request": ("messages", "digest", "omitted", "added", "tools"),
+    "model/reply": ("text", "calls"),
+    "tool/call": ("name", "arguments"),
+    "tool/verdict": (
+        "name", "decision", "reason", "rule", "line", "word", "stage", "message", "action",
+    ),
+    "approval/asked": ("name", "summary", "reason", "rule"),
+    "approval/decided": ("name", "answer"),
+    "tool/result": ("name", "ok", "content", "contexts"),
+    "step/end": ("calls", "status"),
+}  # fmt: skip
+"""What counts of each type. Times, durations and figures are of their own run."""
+
+_RESULTS = frozenset({"tool/result"})
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first difference: where, and both sides.
+
+    Attributes:
+        step: the number of the step.
+        type: the record type that was expected, or came.
+        expected: what was recorded, or None where the record had ended.
+        got: what happened, or None where nothing did any more.
+    """
+
+    step: int
+    type: str
+    expected: Mapping[str, Any] | None
+    got: Mapping[str, Any] | None
+
+    def text(self) -> str:
+        """A sentence and a diff, for people."""
+        if self.expected is None:
+            head = f"step {self.step}: {self.type} came, but the record has nothing more"
+        elif self.got is None:
+            head = f"step {self.step}: {self.type} was recorded, but nothing came"
+        elif self.expected.get("type") != self.got.get("type"):
+            head = (
+                f"step {self.step}: {self.expected.get('type')} was recorded, "
+                f"{self.got.get('type')} came"
+            )
+        else:
+            keys = [k for k in self.expected if self.expected.get(k) != self.got.get(k)]
+            keys += [k for k in self.got if k not in self.expected]
+            head = f"step {self.step}: {self.type} differs in {', '.join(keys)}"
+        sides = (_lines(self.expected), _lines(self.got))
+        diff = difflib.unified_diff(*sides, "recorded", "now", lineterm="", n=2)
+        return "\n".join([head, *diff])
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Hears the events of a replay.
+
+    Attributes:
+        recorded: the records that count, in order.
+        strict: cancel the replay at the first difference; else go on, and collect results that
+            differ (a difference in anything but a result always ends it).
+        differences: in order; the first one ends a strict replay.
+        compared: how many records were found as recorded.
+    """
+
+    recorded: list[dict[str, Any]]
+    signal: Signal
+    strict: bool = True
+    differences: list[Divergence] = field(default_factory=list)
+    compared: int = 0
+    _next: int = 0
+    _over: bool = False
+
+    @classmethod
+    def of(
+        cls, records: Iterable[Mapping[str, Any]], signal: Signal, *, strict: bool = True
+    ) -> Comparison:
+        """The comparison with a log."""
+        kept = [essence(record) for record in records if _counts(record)]
+        return cls(kept, signal, strict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the replay came to the end of the record."""
+        return self._next >= len(self.recorded)
+
+    def hear(self, event: Event) -> None:
+        """Compare what happens with what comes next in the record."""
+        record = {"type": event.type, **record_fields(event.payload, event.step, event.call)}
+        if self._over or not _counts(record):
+            return
+        got = _plain(essence(record))
+        if self.complete:
+            # The recorded run ended here, perhaps in the middle: there is nothing to compare.
+            self._end("replayed to the end of the record")
+            return
+        expected = self.recorded[self._next]
+        self._next += 1
+        if got == expected:
+            self.compared += 1
+            if self.complete:
+                self._end("replayed to the end of the record")
+            return
+        self.differences.append(Divergence(event.step, event.type, expected, got))
+        results = event.type in _RESULTS and expected.get("type") in _RESULTS
+        if self.strict or not results:
+            self._end("diverged")
+
+    def _end(self, reason: str) -> None:
+        self._over = True
+        self.signal.cancel(reason)
+
+    def close(self) -> None:
+        """The replay is over: what is still expected did not come."""
+        if not self._over and not self.complete:
+            missing = self.recorded[self._next]
+            step = int(missing.get("step", 0))
+            self.differences.append(Divergence(step, str(missing["type"]), missing, None))
+
+
+def essence(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record without what is of its own run only."""
+    kind = str(record["type"])
+    keys = ("step", "call", *_COMPARED.get(kind, ()))
+    return {"type": kind, **{k: record[k] for k in keys if record.get(k) is not None}}
+
+
+def _counts(record: Mapping[str, Any]) -> bool:
+    return record.get("type") in _COMPARED and record.get("origin", "model") == "model"
+
+
+def _plain(value: dict[str, Any]) -> dict[str, Any]:
+    """As a log would give it back."""
+    made: dict[str, Any] = json.loads(json.dumps(value, default=dict))
+    return made
+
+
+def _lines(record: Mapping[str, Any] | None) -> list[str]:
+    if record is None:
+        return []
+    lines: list[str] = []
+    for key, value in record.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        head, *rest = text.split("\n")
+        lines += [f"{key}: {head}", *(f"  {line}" for line in rest)]
+    return lines
