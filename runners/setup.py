@@ -44,7 +44,8 @@ class Setup:
         own_network: the network namespace is the box's own; else programs get no sockets.
         nproc: RLIMIT_NPROC holds here (not for root, not for a uid that others use).
         seccomp: load the filter; ``ptrace``: let programs trace each other.
-        landlock: rules (path, access) for programs, None for no Landlock.
+        landlock: rules (path, access) for programs; without any, only signals and abstract
+            sockets are kept within a call; None for no Landlock.
         nice: priority of programs, so that the supervisor is heard in a fork bomb.
         lease_seconds: silence of the harness after which the box ends.
         counters: files that count limits hit, by limit; only those of the box's own cgroup.

@@ -74,6 +74,7 @@ class BubblewrapRunner:
             alone=True,
             nproc=True,
             own_network=True,
+            landlock=(),
             counters=CONTAINER_COUNTERS if hold.group else {},
             poll=hold.group is None,
         )

@@ -155,6 +155,23 @@ async def other_calls_run_on(opening: Opening) -> None:
     expect((other.code, other.stdout.data), (0, b"whole\n"), "the other call")
 
 
+@check(2)
+async def a_program_cannot_end_another_call(opening: Opening) -> None:
+    """Though it signals every process that it may."""
+    spree = (
+        "import os, signal\n"
+        "for number in (signal.SIGSTOP, signal.SIGKILL):\n"
+        "    try: os.kill(-1, number)\n"
+        "    except OSError: pass\n"
+    )
+    async with opening() as session:
+        slow = asyncio.create_task(python(session, "import time; time.sleep(1.5); print('whole')"))
+        await asyncio.sleep(0.3)
+        await python(session, spree, limits=Limits(wall_seconds=1))
+        other = await slow
+    expect((other.ending, other.stdout.data), (Ending.EXITED, b"whole\n"), "the other call")
+
+
 @check(3)
 async def a_sleeping_program_ends_at_its_limit(opening: Opening) -> None:
     """And says so."""

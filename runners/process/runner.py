@@ -105,6 +105,7 @@ class ProcessRunner:
             alone=True,
             nproc=True,
             own_network=True,
+            landlock=(),
             counters=CONTAINER_COUNTERS if hold.group else {},
             poll=hold.group is None,
         )

@@ -29,6 +29,7 @@ ACCESS = {
 
 TCP = 3
 SCOPES = 3
+SCOPES_ABI = 6
 PR_SET_NO_NEW_PRIVS = 38
 
 
@@ -41,12 +42,16 @@ def abi() -> int:
 
 
 def restrict(rules: "list[tuple[str, str]]") -> int:
-    """Keep this process and all its descendants to ``rules`` of (path, access); the ABI used."""
+    """Keep this process and all its descendants to ``rules`` of (path, access); the ABI used.
+
+    Without rules only the scopes hold: signals and abstract sockets stay within this domain, so
+    that the programs of one call cannot reach those of another. 0: nothing was restricted.
+    """
     version = abi()
-    if version == 0:
+    if version == 0 or (version < SCOPES_ABI and not rules):
         return 0
-    handled = _handled(version)
-    attributes = struct.pack("=QQQ", handled, TCP, SCOPES)
+    handled = _handled(version) if rules else 0
+    attributes = struct.pack("=QQQ", handled, TCP if rules else 0, SCOPES)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = system.syscall(CREATE, attributes, size, 0)
     try:
