@@ -13,7 +13,7 @@ import hmac
 import json
 import os
 import sys
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import pytest
 
@@ -77,57 +77,65 @@ def functions() -> Dict[Tuple[str, str], Tuple[int, int]]:
     return found
 
 
-class Report:
-    """Sends the start, each phase of each test, and the end."""
+class Hooks:
+    """A bare namespace that pytest can register."""
 
-    def __init__(self) -> None:
-        self.send = take()
-        self.functions: Dict[Tuple[str, str], Tuple[int, int]] = {}
-        self.plugins: List[int] = []
-        self.paths: Dict[str, str] = {}
-        self.config: Optional[pytest.Config] = None
+
+def reporter(send: Callable[[Dict[str, Any]], None]) -> Hooks:
+    """The hooks that send the start, each phase of each test, and the end.
+
+    They are closures, and the plugin is their bare namespace: nothing that a test could import
+    has the sender for an attribute.
+    """
+    before: Dict[Tuple[str, str], Tuple[int, int]] = {}
+    plugins: List[int] = []
+    paths: Dict[str, str] = {}
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
+    def pytest_sessionstart(session: pytest.Session) -> None:
         """From here on no plugin and no function of the test tool should change."""
-        self.config = session.config
-        self.plugins = [id(plugin) for plugin in session.config.pluginmanager.get_plugins()]
-        self.functions = functions()
-        self.send({"kind": "start"})
+        plugins.extend(id(plugin) for plugin in session.config.pluginmanager.get_plugins())
+        before.update(functions())
+        send({"kind": "start"})
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    def pytest_collection_finish(session: pytest.Session) -> None:
         """Where each test lies."""
         for item in session.items:
-            self.paths[item.nodeid] = os.path.realpath(str(item.fspath))
+            paths[item.nodeid] = os.path.realpath(str(item.fspath))
 
     @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         """One phase of one test; an expected failure is not a pass."""
-        path = self.paths.get(report.nodeid, "")
-        rest = report.nodeid.partition("::")[2]
+        address = paths.get(report.nodeid, "") + "::" + report.nodeid.partition("::")[2]
         outcome = "xpassed" if hasattr(report, "wasxfail") else report.outcome
-        record = {"kind": "phase", "test": path + "::" + rest}
-        self.send(dict(record, when=report.when, outcome=outcome))
+        send({"kind": "phase", "test": address, "when": report.when, "outcome": outcome})
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         """The end, with what was replaced meanwhile."""
-        self.send({"kind": "finish", "code": int(exitstatus), "changed": self.changed()[:20]})
-
-    def changed(self) -> List[str]:
-        """Functions and hooks that are not what they were before the first test was read."""
         now = functions()
-        changed = [
-            ".".join(name) for name, identity in self.functions.items() if now.get(name) != identity
-        ]
-        for hook in HOOKS:
-            caller = getattr(self.config.hook, hook) if self.config else None
-            for implementation in caller.get_hookimpls() if caller else ():
-                plugin = implementation.plugin
-                if id(plugin) not in self.plugins and not conftest(plugin):
-                    changed.append(hook)
-        return sorted(set(changed))
+        changed = {".".join(name) for name in before if now.get(name) != before[name]}
+        changed.update(late_hooks(session.config, plugins))
+        send({"kind": "finish", "code": int(exitstatus), "changed": sorted(changed)[:20]})
+
+    hooks = Hooks()
+    vars(hooks).update(
+        pytest_sessionstart=pytest_sessionstart,
+        pytest_collection_finish=pytest_collection_finish,
+        pytest_runtest_logreport=pytest_runtest_logreport,
+        pytest_sessionfinish=pytest_sessionfinish,
+    )
+    return hooks
+
+
+def late_hooks(config: pytest.Config, plugins: List[int]) -> Iterator[str]:
+    """Hooks that decide on tests and came from a plugin which was not there at the start."""
+    for hook in HOOKS:
+        for implementation in getattr(config.hook, hook).get_hookimpls():
+            plugin = implementation.plugin
+            if id(plugin) not in plugins and not conftest(plugin):
+                yield hook
 
 
 def conftest(plugin: object) -> bool:
@@ -149,10 +157,10 @@ def admit_workspace() -> None:
 
 
 if "STOCKADE_REPORT" in os.environ:
-    REPORT = Report()
+    PLUGINS = [reporter(take())]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         """Before the first conftest file: take part in the run, admit the workspace."""
-        early_config.pluginmanager.register(REPORT, "stockade-report-object")
+        early_config.pluginmanager.register(PLUGINS.pop(), "stockade-report-hooks")
         admit_workspace()
