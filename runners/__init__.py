@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from runners.choice import choose, probe_all
     from runners.docker import DockerRunner
     from runners.owner import Owner
+    from runners.pool import Pool
     from runners.process import ProcessRunner
 from runners.scripted import ScriptedRun, ScriptedSession
 
@@ -58,6 +59,7 @@ __all__ = [
     "Outcome",
     "Owner",
     "PathFault",
+    "Pool",
     "Probe",
     "ProcessRunner",
     "Program",
@@ -81,6 +83,7 @@ _LATER = {
     "BubblewrapRunner": "runners.bubblewrap",
     "DockerRunner": "runners.docker",
     "Owner": "runners.owner",
+    "Pool": "runners.pool",
     "ProcessRunner": "runners.process",
     "choose": "runners.choice",
     "probe_all": "runners.choice",

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
+from runners.docker.bridge import Bridge
 from runners.docker.endpoint import Endpoint
 from runners.docker.fault import EngineFaultError, explain
 
@@ -35,6 +36,9 @@ class Engine:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self._client: Client | None = None
+        self._bridge: Bridge | None = None
+        self._bridging = asyncio.Lock()
+        self._control = endpoint
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="stockade-docker")
 
@@ -131,12 +135,15 @@ class Engine:
         """Any other control call."""
         return await self._call(function)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connections; the engine may be used again."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
             client.close()
+        bridge, self._bridge = self._bridge, None
+        if bridge is not None:
+            await bridge.close()
 
     async def _find(self, function: Callable[[Client], T]) -> T | None:
         """The answer of a call, None for what does not exist."""
@@ -153,17 +160,22 @@ class Engine:
             from requests.exceptions import RequestException
 
             try:
-                reach(self.endpoint)
+                reach(self._control)
                 return function(self._connected())
             except (DockerException, RequestException, OSError) as error:
                 raise explain(error, self.endpoint) from error
 
+        if self.endpoint.kind == "ssh":
+            async with self._bridging:
+                if self._bridge is None:
+                    self._bridge = Bridge(self.endpoint)
+                    self._control = await self._bridge.start()
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     def _connected(self) -> Client:
         with self._lock:
             if self._client is None:
-                self._client = client_for(self.endpoint)
+                self._client = client_for(self._control)
             return self._client
 
 
@@ -188,6 +200,4 @@ def client_for(endpoint: Endpoint) -> Client:
             ca_cert=str(authority) if endpoint.tls.verify else None,
             verify=endpoint.tls.verify,
         )
-    if endpoint.kind == "ssh":
-        options["use_ssh_client"] = True
     return APIClient(base_url=endpoint.url, **options)

@@ -144,10 +144,10 @@ class DockerRunner:
                 removed.append(str(container["Names"][0]).lstrip("/"))
         return removed
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close connections for control; open sessions have their own."""
         if self._given is not None:
-            self._given.close()
+            await self._given.close()
 
     def _engine(self) -> Engine:
         if self._given is None:

@@ -84,7 +84,7 @@ def proofs(tmp_path_factory):
 async def runner(machine_image, proofs):
     runner = DockerRunner(image=machine_image, proofs=proofs)
     yield runner
-    runner.close()
+    await runner.close()
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ LIMITS = Limits(memory_mib=32, disk_mib=16, processes=16)
 async def engine():
     engine = Engine(find_endpoint(os.environ, Path.home()))
     yield engine
-    engine.close()
+    await engine.close()
 
 
 @pytest.fixture

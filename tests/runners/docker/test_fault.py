@@ -20,7 +20,7 @@ async def probe_of(endpoint, tmp_path):
     try:
         return await runner.probe()
     finally:
-        runner.close()
+        await runner.close()
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ async def failure(short: str, raw: bytes) -> Exception:
         with pytest.raises(Exception) as caught:  # noqa: PT011
             await engine.info()
     finally:
-        engine.close()
+        await engine.close()
     return caught.value
 
 

@@ -61,7 +61,7 @@ def load_image(engine: PrivateEngine) -> None:
 
 
 @pytest.fixture
-def make_runner(private, proofs):
+async def make_runner(private, proofs):
     made: list[DockerRunner] = []
 
     def make(**options) -> DockerRunner:
@@ -71,7 +71,7 @@ def make_runner(private, proofs):
 
     yield make
     for runner in made:
-        runner.close()
+        await runner.close()
 
 
 def spec(run: str, limits: Limits = SMALL) -> SessionSpec:
@@ -113,7 +113,7 @@ async def containers(private: PrivateEngine) -> list[str]:
             await asyncio.sleep(0.1)
         return [str(entry["Status"]) for entry in found]
     finally:
-        engine.close()
+        await engine.close()
 
 
 @needs_runsc
@@ -161,7 +161,7 @@ async def test_a_runtime_that_cannot_start_is_refused_with_its_words(private, tm
         engine, runtime="runsc-network", image="machine:test", proofs=Proofs(tmp_path)
     )
     probe = await runner.probe()
-    runner.close()
+    await runner.close()
     if probe.ok:
         pytest.skip("this runsc knows the box's network namespace from the host's")
     assert "runtimeArgs in daemon.json" in probe.cure
