@@ -42,6 +42,8 @@ class Exchange:
         self._position = [0, 0, 0]
         self._unconsumed = [0, 0, 0]
         self._owed = [0, 0, 0]
+        self._came = 0
+        self._taken = 0
 
     def output(self, head: Head, data: bytes) -> None:
         """A frame ``out``; ProtocolError when it breaks the rules of the window."""
@@ -52,6 +54,7 @@ class Exchange:
         if self._unconsumed[stream] > frames.WINDOW:
             raise ProtocolError("more output came than there was credit for")
         self._position[stream] = at + len(data)
+        self._came += len(data)
         last = self.pieces[-1] if self.pieces else None
         if last is not None and last.stream == stream and last.at + len(last.data) == at:
             last.data += data
@@ -62,11 +65,17 @@ class Exchange:
     def consumed(self, stream: int, count: int) -> bytes | None:
         """Note that output was taken care of; a frame that gives credit, when one is due."""
         self._owed[stream] += count
+        self._taken += count
         if self.done is not None or self._owed[stream] < TOP_UP:
             return None
         owed, self._owed[stream] = self._owed[stream], 0
         self._unconsumed[stream] -= owed
         return frames.pack(frames.CREDIT, self.number, frames.NUMBER.pack(owed), stream)
+
+    @property
+    def behind(self) -> bool:
+        """Whether output came that nobody has taken care of yet."""
+        return self._came > self._taken
 
     def more_room(self, count: int) -> None:
         """A frame ``credit``."""

@@ -25,6 +25,7 @@ GRACE_SECONDS = 15.0
 """How long after its deadline, or a cancel, a call may take to be told as over."""
 
 PINGS_PER_LEASE = 6
+OVERLAP_MAX = 1000
 
 
 class Link:
@@ -35,6 +36,7 @@ class Link:
         self._setup = setup
         self._exchanges: dict[int, Exchange] = {}
         self._numbers = 0
+        self._places = asyncio.Semaphore(1)
         self._pongs: dict[int, asyncio.Future[None]] = {}
         self._hello: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
@@ -54,6 +56,9 @@ class Link:
             raise StartError(f"the supervisor speaks version {hello['version']}")
         self._tasks.append(asyncio.create_task(self._beat()))
         facts: Head = hello["facts"]
+        places = facts.get("overlap", 1)
+        # Waiting for a place happens here, where no deadline runs yet.
+        self._places = asyncio.Semaphore(places if places in range(1, OVERLAP_MAX) else 1)
         return facts
 
     # -- reading -----------------------------------------------------------------------------
@@ -64,7 +69,7 @@ class Link:
                 self._heard = time.monotonic()
                 self._take(head, body)
             error: RunnerError = LostError("the box ended")
-        except ProtocolError as wrong:
+        except RunnerError as wrong:
             error = wrong
         except OSError as broken:
             error = LostError(f"the box cannot be reached: {broken}")
@@ -157,6 +162,18 @@ class Link:
         A ProtocolError of either ends the session. Cancelling ends the call in the box before
         CancelledError goes on.
         """
+        async with self._places:
+            return await self._call(operation, request, seconds, judge, source, sink)
+
+    async def _call(
+        self,
+        operation: str,
+        request: Mapping[str, Any],
+        seconds: float,
+        judge: Callable[[Head], T],
+        source: Source | None,
+        sink: Callable[[Piece], Awaitable[None] | None] | None,
+    ) -> T:
         self._check()
         self._numbers += 1
         exchange = Exchange(self._numbers)
@@ -164,9 +181,8 @@ class Link:
         full = {"feed": source is not None, "wall": seconds, "keep": None, "limits": None}
         full.update(request)
         opening = frames.pack(frames.OPEN, exchange.number, marshal.dumps((operation, full), 2))
-        guard = asyncio.get_running_loop().call_later(
-            seconds + GRACE_SECONDS, self._overdue, exchange
-        )
+        watch = asyncio.get_running_loop().call_later
+        guard = watch(seconds + GRACE_SECONDS, self._overdue, exchange)
         feeder: asyncio.Task[None] | None = None
         try:
             if source is not None:
@@ -255,8 +271,12 @@ class Link:
             self._lose(LostError("the box did not end a call that was cancelled"))
 
     def _overdue(self, exchange: Exchange) -> None:
-        """The box should have ended this call long ago; it may only owe us what we do not read."""
-        if exchange.done is None and not exchange.pieces:
+        """The box should have ended this call, unless it waits for us to read its output."""
+        if exchange.done is not None or exchange.error is not None:
+            return
+        if exchange.behind:
+            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._overdue, exchange)
+        else:
             self._lose(LostError("the box did not end a call at its deadline"))
 
     def _check(self) -> None:

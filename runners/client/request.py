@@ -14,7 +14,10 @@ __all__ = ["encode", "run_request"]
 
 def encode(text: str) -> bytes:
     """A text as the system has it; odd bytes of names travel as lone surrogates."""
-    return text.encode("utf-8", "surrogateescape")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")  # no name on earth; it will not be found
 
 
 def run_request(

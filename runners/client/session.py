@@ -18,6 +18,7 @@ from runners.client.wire import NUMBER_MAX, Head
 from runners.contract import OnOutput, PathFault, Root
 from runners.errors import ProtocolError, RunnerError, WorkspaceError
 from runners.outcome import (
+    Ending,
     Entry,
     Fault,
     FileData,
@@ -36,6 +37,7 @@ T = TypeVar("T")
 
 LOOK_SECONDS = 60.0
 TREE_SECONDS = 600.0
+STAGES_MAX = 256
 LIST_MAX = 64 << 20
 TREE_CHUNK = 1 << 20
 ENTRIES_MAX = 100_000
@@ -109,6 +111,10 @@ class SupervisedSession:
         on_output: OnOutput | None = None,
     ) -> Outcome:
         """Run one pipeline to its end."""
+        if len(pipeline.stages) > STAGES_MAX:
+            codes = (126,) * len(pipeline.stages)
+            reason = f"a pipeline may have at most {STAGES_MAX} stages"
+            return Outcome(Ending.EXITED, 126, codes=codes, start_error=reason)
         held = self._setup.limits if limits is None else self._setup.limits.least(limits)
         request, source = run_request(
             pipeline,

@@ -69,6 +69,8 @@ class Box:
     def open_folder(self, name: bytes) -> int:
         """A folder to start programs in: below a root, or anywhere when given absolutely."""
         flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+        if b"\0" in name:
+            raise OSError(errno.EINVAL, "the path holds a NUL")
         try:
             root, rest = self.locate(name)
         except OSError:

@@ -148,6 +148,7 @@ class Call:
             if code == -SIGXFSZ:
                 hits.append(["file_mib", "signal"])
         ending, limit = self._ending(codes, hits)
+        hits = [hit for index, hit in enumerate(hits) if hit not in hits[:index]]
         if self.reason in ("killed_by_limit", "timed_out"):
             hits.append([self.limit, "poller"])
         return (

@@ -93,21 +93,24 @@ class Pipeline:
         stage = request["stages"][index]
         last = index == len(self.codes) - 1
         opened: list[int] = [upstream] if upstream >= 0 else []
-        downstream, write_end = (-1, -1) if last else os.pipe2(os.O_CLOEXEC)
-        if write_end >= 0:
-            opened.append(write_end)
+        downstream = write_end = -1
         try:
+            if not last:
+                downstream, write_end = os.pipe2(os.O_CLOEXEC)
+                opened.append(write_end)
             stdin = streams.source(stage["stdin"], upstream, opened)
             stdout = streams.target(stage["stdout"], write_end, opened)
             stderr = streams.stderr(stage["stderr"], stdout, opened)
             env = dict(self.box.env)
             env.update(request["env"])
             env.update(stage["env"])
-            pid = _spawn(stage["argv"], stage["path"], env, (stdin, stdout, stderr))
+            pid = _spawn(stage, env, (stdin, stdout, stderr))
             self.running[pid] = index
         except StageError as error:
             self.codes[index] = error.code
             self.error = self.error or error.message
+        except OSError as error:
+            self.error = self.error or "%s: %s" % (_show(_name(stage)), _why(error))
         finally:
             for fd in opened:
                 os.close(fd)
@@ -213,14 +216,18 @@ def _memory(data: bytes, opened: "list[int]") -> int:
     return fd
 
 
-def _spawn(
-    argv: "list[bytes]", path: "bytes | None", env: "dict[bytes, bytes]", fds: "tuple[int, ...]"
-) -> int:
-    name = argv[0] if argv else b""
+def _name(stage: "dict[str, Any]") -> bytes:
+    """What the program is called: its first word."""
+    argv: list[bytes] = stage["argv"]
+    return argv[0] if argv else b""
+
+
+def _spawn(stage: "dict[str, Any]", env: "dict[bytes, bytes]", fds: "tuple[int, ...]") -> int:
+    name = _name(stage)
     try:
         return os.posix_spawn(
-            path or _look_up(name),
-            argv,
+            stage["path"] or _look_up(name),
+            stage["argv"],
             env,
             file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(fds)],
             setsid=True,

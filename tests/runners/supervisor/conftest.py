@@ -20,7 +20,9 @@ from runners.client import SupervisedSession, connect
 from runners.setup import Setup
 from runners.supervisor import payload
 
-PYTHON = "/usr/bin/python3"
+PYTHON = os.environ.get("STOCKADE_TEST_PYTHON", "/usr/bin/python3")
+"""The interpreter of the boxes; any from 3.8 on."""
+
 UID = 1_879_060_000 + os.getpid() % 5000 if os.geteuid() == 0 else None
 """As root the programs get a uid that nobody else has, so that kill(-1) and NPROC may be used."""
 
