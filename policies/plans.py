@@ -154,6 +154,8 @@ def with_checks(verdict: Verdict, checks: tuple[PathCheck, ...]) -> Verdict:
         verdict.search,
         verdict.conditions,
         checks,
+        paths=verdict.paths,
+        sha256=verdict.sha256,
     )
 
 

@@ -184,6 +184,11 @@ class Policy:
             identity.search,
             known[0],
             tuple(walk.checks),
+            (),
+            0,
+            0,
+            identity.paths,
+            identity.sha256,
         )
 
     def find(self, argv: tuple[str, ...], place: Place, gate: Gate = NO_GATE) -> Finding:
@@ -234,6 +239,11 @@ class Policy:
             identity.search,
             conditions,
             checks,
+            (),
+            0,
+            0,
+            identity.paths,
+            identity.sha256,
         )
 
     def conditions_of(self, identity: Named, rules: list[Rule]) -> tuple[Conditions, bool]:

@@ -72,6 +72,8 @@ class Verdict:
         stages: for a plan, the verdict of each stage in order; empty for a single command.
         stage: for a plan, the index of the stage at fault.
         step: for a plan, the index of its step (pipeline or Cd) at fault.
+        paths: real paths that resolving the program may give; empty: any.
+        sha256: digest that the resolved file must have, or "".
     """
 
     decision: Decision
@@ -88,6 +90,8 @@ class Verdict:
     stages: tuple[Verdict, ...] = field(default=())
     stage: int = 0
     step: int = 0
+    paths: tuple[str, ...] = ()
+    sha256: str = ""
 
 
 def opened(kind: type) -> type:

@@ -38,6 +38,8 @@ class OptionReader:
             choices.append(self.choice(start, closing))
             if scan.take(closing):
                 break
+            if not scan.peek():
+                raise scan.fail("the group is not closed", f"write {closing}", at=start)
             if not scan.take(","):
                 raise scan.fail(f"{closing}, | or a comma is expected here")
             if closing == ")":
