@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
+from typing import Any
 
 import pytest
 
 BOXES = ("docker", "bubblewrap", "browser")
+
+
+class LeftLoopbackError(Exception):
+    """A test without the marker `network` connected to something off this machine."""
+
+
+def keep_to_loopback() -> None:
+    """From now on this process connects to loopback and path sockets only (an audit hook)."""
+    if not hasattr(sys, "_stockade_loopback"):
+        sys._stockade_loopback = [True]  # type: ignore[attr-defined]
+        sys.addaudithook(_watch)
+    sys._stockade_loopback[0] = True  # type: ignore[attr-defined]
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if event not in ("socket.connect", "socket.sendto") or not sys._stockade_loopback[0]:  # type: ignore[attr-defined]
+        return
+    address = args[-1]
+    if not isinstance(address, tuple) or not isinstance(address[0], str):
+        return  # a path socket, or one of another family
+    try:
+        inside = ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
+    except ValueError:
+        inside = address[0] in ("localhost", "")
+    if not inside:
+        raise LeftLoopbackError(f"a test connects to {address[0]}, which is not loopback")
 
 
 def required() -> frozenset[str]:
@@ -62,6 +91,8 @@ def missing_bubblewrap() -> str:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    keep_to_loopback()
+    sys._stockade_loopback[0] = item.get_closest_marker("network") is None  # type: ignore[attr-defined]
     for box in BOXES:
         if item.get_closest_marker(box) is None:
             continue

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from harness.cli.options import json_option, print_json
+from harness.cli.recorded import RECORDED
 from harness.cli.terminal import say, visible
 from harness.run.folder import RunFolder, find_run, list_runs
 
@@ -150,3 +151,7 @@ def verify(run: str, head: str | None, key: Path | None, *, as_json: bool) -> in
     anchor = f"anchored by its {found.anchored}" if found.anchored else "unanchored"
     click.echo(f"{folder.id}: {found.records} records, whole, {anchor}, head {found.head}")
     return 0
+
+
+for one in RECORDED:
+    runs.add_command(one)

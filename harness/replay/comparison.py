@@ -29,6 +29,8 @@ _COMPARED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What counts of each type. Times, durations and figures are of their own run."""
 
+_WIDTH = 400
+
 _RESULTS = frozenset({"tool/result"})
 
 
@@ -157,7 +159,14 @@ def _lines(record: Mapping[str, Any] | None) -> list[str]:
         return []
     lines: list[str] = []
     for key, value in record.items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        head, *rest = text.split("\n")
-        lines += [f"{key}: {head}", *(f"  {line}" for line in rest)]
+        lines += _value(key, value)
     return lines
+
+
+def _value(key: str, value: object) -> list[str]:
+    """One line an item for lists, one a line for texts, so that a diff shows what differs."""
+    if isinstance(value, list):
+        return [f"{key}[{i}]: {json.dumps(item)}"[:_WIDTH] for i, item in enumerate(value)]
+    text = value if isinstance(value, str) else json.dumps(value)
+    head, *rest = text.split("\n")
+    return [f"{key}: {head}"[:_WIDTH], *(f"  {line}"[:_WIDTH] for line in rest)]

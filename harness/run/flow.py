@@ -94,6 +94,8 @@ async def drive(
             workspace, session = await begin_session(job, work, box, earlier)
         state.facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
         keep(state, await work_on(job, work, session))
+        if state.error:
+            tell(work, "error", state.error)
         with work.stop.interruptible():
             changes = await workspace.take(session)
             await box.close()
