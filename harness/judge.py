@@ -10,6 +10,10 @@ from policies import Command, Decision, Plan, Verdict
 __all__ = ["Judge", "denial_text", "strictest"]
 
 
+DENIAL_CHARACTERS = 500
+"""What the model reads of a denial at most."""
+
+
 class Judge(Protocol):
     """Says what may run. A ``policies.Policy`` is one."""
 
@@ -34,6 +38,8 @@ def strictest(verdicts: Sequence[Verdict]) -> Verdict:
 def denial_text(verdict: Verdict) -> str:
     """Why not, for the model: the policy's sentence and its reason code."""
     message = verdict.message or "the policy does not allow it"
+    if len(message) > DENIAL_CHARACTERS:  # what is at fault stands in front, long lines behind
+        message = message[:DENIAL_CHARACTERS].rstrip() + " ..."
     return f"{message} [{verdict.reason}]" if verdict.reason else message
 
 

@@ -22,7 +22,6 @@ from harness.message import Assistant, Message, System, ToolMessage, User
 from harness.model import Attempt, Model, ModelRequest, Reply, ToolDefinition, accept_reply
 from harness.pipeline import Batch, Pipeline
 from harness.signal import Signal
-from harness.supervise import supervise
 
 __all__ = ["Loop", "LoopResult", "run_loop"]
 
@@ -153,12 +152,14 @@ class Loop:
         """The model's answer, accepted and appended; None when nobody wants it any more."""
         request = await self._request()
         started = time.perf_counter()
-        watched = await supervise(self._model.generate(request), signal=self._signal)
-        if self._signal.cancelled:
-            return None
         try:
-            reply = accept_reply(watched.task.result())
+            answer = await self._generate(request)
+            if self._signal.cancelled:
+                return None
+            reply = accept_reply(answer)
         except ModelError as error:
+            if self._signal.cancelled:
+                return None
             error.transcript = self._transcript.view()
             raise
         self._ledger.steps += 1
@@ -168,6 +169,28 @@ class Loop:
         self._transcript.append(Assistant(reply.text, calls, tuple(reply.reasoning)))
         self._told = len(self._transcript)
         return reply
+
+    async def _generate(self, request: ModelRequest) -> object:
+        """What the model says; None when it was cancelled, however it took that.
+
+        It is awaited in the loop's own task: that costs nothing, and a model is trusted to stop.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as scope:
+
+                def stop() -> None:
+                    scope.reschedule(loop.time() + self._pipeline.grace_seconds)
+
+                remove = self._signal.subscribe(stop)
+                try:
+                    return await self._model.generate(request)
+                finally:
+                    remove()
+        except Exception:
+            if self._signal.cancelled:
+                return None
+            raise
 
     async def _request(self) -> ModelRequest:
         view = await self._trimmer.view(self._transcript)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
@@ -21,14 +22,21 @@ Disposer: TypeAlias = Callable[[], None]
 class Entry:
     """A registered tool with its compiled schemas."""
 
-    __slots__ = ("definition", "output", "parameters", "tool")
+    __slots__ = ("definition", "is_coroutine", "output", "parameters", "tool")
 
     def __init__(self, tool: Tool) -> None:
         self.tool = tool
+        self.is_coroutine = _is_coroutine(tool.execute)
         parameters = frozen_copy(tool.parameters)
         self.definition = ToolDefinition(tool.name, tool.description, parameters)
         self.parameters = Schema(parameters, what=f"tool {tool.name!r}: parameters")
         self.output = None if tool.output is None else Schema(frozen_copy(tool.output))
+
+
+def _is_coroutine(body: object) -> bool:
+    """Whether calling it makes a coroutine: a function, or an object with such a ``__call__``."""
+    call = getattr(body, "__call__", None)  # noqa: B004 - the method itself is wanted
+    return inspect.iscoroutinefunction(body) or inspect.iscoroutinefunction(call)
 
 
 class Registry:

@@ -112,23 +112,16 @@ class Admission:
             case.fail(FailureKind.INVALID_ARGUMENTS, f"{call.name}: {error}")
             return
         faults = case.entry.parameters.violations(arguments)
-        if not faults and tool.rules is not None:
-            faults = self._broken_rules(case, arguments)
+        try:
+            if not faults and tool.rules is not None:
+                faults = [str(fault) for fault in tool.rules(arguments)]
+            if not faults:
+                case.see(freeze(arguments))
+                case.given = arguments if tool.parse is None else tool.parse(arguments)
+        except Exception as error:  # a rule that cannot decide refuses
+            faults = [f"$: the tool's rules failed: {safe_message(error, call.arguments)}"]
         if faults:
             case.fail(FailureKind.INVALID_ARGUMENTS, f"{call.name}: {'; '.join(faults)}")
-            return
-        case.see(freeze(arguments))
-        case.given = arguments
-        if tool.parse is not None:
-            case.given = tool.parse(arguments)
-
-    def _broken_rules(self, case: Case, arguments: dict[str, Any]) -> list[str]:
-        assert case.entry is not None
-        assert case.entry.tool.rules is not None
-        try:
-            return [str(fault) for fault in case.entry.tool.rules(arguments)]
-        except Exception as error:  # a rule that cannot decide refuses
-            return [f"$: the tool's rules failed: {safe_message(error, case.call.arguments)}"]
 
     def _unknown(self, name: str) -> str:
         names = self.registry.names()

@@ -14,11 +14,12 @@ from harness.bus import current_call, current_step
 from harness.errors import LogError
 from harness.hook import Around, Hooks
 from harness.pipeline.case import Case
+from harness.registry import Entry
 from harness.result import Failure, FailureKind, Success
 from harness.signal import Cancelled, Signal
 from harness.supervise import Watched, in_thread, supervise
 from harness.text import safe_message
-from harness.tool import Execution, Tool, ToolError
+from harness.tool import Execution, ToolError
 from runners import RunnerError
 
 __all__ = ["Denial", "Dispatch"]
@@ -102,7 +103,7 @@ class Dispatch:
         seconds = tool.timeout_seconds or self.timeout_seconds
         try:
             watched = await supervise(
-                _work(tool, case.given, case.execution),
+                _work(case.entry, case.given, case.execution),
                 signal=own,
                 seconds=seconds,
                 grace_seconds=self.grace_seconds,
@@ -113,14 +114,12 @@ class Dispatch:
         return _outcome(watched, case, seconds)
 
 
-async def _work(tool: Tool, arguments: Any, execution: Execution) -> Any:  # noqa: ANN401
+async def _work(entry: Entry, arguments: Any, execution: Execution) -> Any:  # noqa: ANN401
     """The body itself: coroutines here, plain functions in a thread, unless they say otherwise."""
-    body = tool.execute
-    if inspect.iscoroutinefunction(body) or inspect.iscoroutinefunction(
-        getattr(body, "__call__", None)  # noqa: B004 - an object with a coroutine __call__
-    ):
+    body = entry.tool.execute
+    if entry.is_coroutine:
         return await body(arguments, execution)
-    if tool.inline:
+    if entry.tool.inline:
         value = body(arguments, execution)
     else:
         value = await in_thread(lambda: body(arguments, execution))

@@ -54,6 +54,7 @@ class Pipeline:
         self.hooks = hooks or Hooks()
         self.events = events or Events()
         self.ledger = ledger or Ledger(Budget())
+        self.grace_seconds = grace_seconds
         self._scheduler = Scheduler(
             Admission(
                 registry,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -68,9 +68,24 @@ _encode = json.JSONEncoder(
 ).encode
 
 
+def _kept_encoder() -> Callable[[Any, int], Sequence[str]] | None:
+    """The standard library's own encoder, made once: a JSONEncoder makes one for each text."""
+    make = getattr(json.encoder, "c_make_encoder", None)
+    quote = getattr(json.encoder, "encode_basestring_ascii", None)
+    if make is None or quote is None:
+        return None
+    kept: Callable[[Any, int], Sequence[str]]
+    kept = make(None, _plain, quote, None, ":", ",", False, False, False)
+    probe = {"a": [1, 2.5, None, True, "\u00e9"], "b": MappingProxyType({"c": ()})}
+    return kept if "".join(kept(probe, 0)) == _encode(probe) else None
+
+
+_kept = _kept_encoder()
+
+
 def encode_body(record: Mapping[str, Any]) -> str:
     """The text of a record without its hash; ValueError or TypeError when JSON cannot hold it."""
-    return _encode(record)
+    return _encode(record) if _kept is None else "".join(_kept(record, 0))
 
 
 def chain_hash(previous: str, body: str) -> str:

@@ -153,7 +153,7 @@ class EventLog:
             "type": type,
             "run": self.run,
             "at": self._now(),
-            "t": round(time.monotonic(), 6),
+            "t": time.monotonic_ns() // 1000 / 1_000_000,
         }
         if not number:
             record["schema"] = SCHEMA
@@ -166,7 +166,7 @@ class EventLog:
         except (TypeError, ValueError) as error:
             raise LogError(f"a {type} record cannot be written as JSON: {error}") from error
         digest = chain_hash(self._head, body)
-        self._put(f'{body[:-1]},"hash":"{digest}"}}\n'.encode("ascii"), sync=type in self._synced)
+        self._put((f'{body[:-1]},"hash":"{digest}"}}\n').encode(), sync=type in self._synced)
         self._head = digest
         self._count = number + 1
         return number

@@ -97,8 +97,8 @@ def test_a_script_reads_the_same_from_json_and_toml(tmp_path) -> None:
         ' "usage": {"input_tokens": 3}}, {"text": "b"}]}'
     )
     toml_file.write_text(
-        "schema = 1\n[[replies]]\ntext = 'a'\n[[replies.calls]]\nname = 't'\narguments = {x = [1]}\n"
-        "[replies.usage]\ninput_tokens = 3\n[[replies]]\ntext = 'b'\n"
+        "schema = 1\n[[replies]]\ntext = 'a'\n[[replies.calls]]\nname = 't'\narguments = {x = [1]}"
+        "\n[replies.usage]\ninput_tokens = 3\n[[replies]]\ntext = 'b'\n"
     )
     expected = (
         Reply("a", (ToolCall("call-1-1", "t", '{"x": [1]}'),), Usage(input_tokens=3)),
