@@ -247,13 +247,16 @@ class Dispatcher:
             call.stages_ended = True
             self.ending.sweep(call)
         else:
-            own_cpu, call.facts = values
+            own_cpu, adopts, call.facts = values
             dismissed = self.crew.free(slot, own_cpu)
             if dismissed is not None:
                 self.unwatch_slot(dismissed)
                 self.crew.forget(dismissed)
                 self.ending.dismissed += 1
-            self.finish(call)
+            if call.program and not adopts:
+                self.ending.clear_after(call)
+            else:
+                self.finish(call)
 
     def unwatch_slot(self, slot: crew.Slot) -> None:
         """Listen no more to a slot."""

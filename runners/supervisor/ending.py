@@ -102,15 +102,22 @@ class Ending:
         self.dispatcher.crew.forget(slot)
         tree.end(slot.pid)
         call = slot.call
+        if call is not None and not call.stages_ended:
+            call.end("lost")
+            call.facts = _killed(call)
+        self.clear_after(call)
+
+    def clear_after(self, call: "Call | None") -> None:
+        """Finish a call when no child is left that is not a slot.
+
+        Where slots adopt no orphans (gVisor) nobody can tell whose an orphan is; those of calls
+        that still run are killed with the others.
+        """
         if not self.orphans:
             self.orphans_began = time.monotonic()
         self.orphans.append(call)
         if call is not None:
-            call.state = calls.RUNNING
             call.sweep_began = call.sweep_next = time.monotonic() + 3600
-            if not call.stages_ended:
-                call.end("lost")
-                call.facts = _killed(call)
         self._clear_orphans()
 
     # -- rounds ------------------------------------------------------------------------------

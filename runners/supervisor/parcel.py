@@ -1,12 +1,12 @@
 """The supervisor as bytes that travel to its box over standard input. Runs on the host only."""
 
 from __future__ import annotations
-import __future__
 
 import importlib.util
 import marshal
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 __all__ = ["Payload", "payload"]
@@ -46,8 +46,8 @@ main()
 """
 """Reads the parcel and becomes its importer. Code compiled here is used where the box has the
 same Python; elsewhere the sources are compiled when they are imported. The flag numbers are those
-of ``from __future__ import annotations``, so that annotations cost nothing and may be newer than
-the box's Python."""
+of ``from __future__ import annotations``, so that annotations may be newer than the box's
+Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,11 @@ class Payload:
 @cache
 def payload() -> Payload:
     """The supervisor of this installation."""
-    flags = __future__.annotations.compiler_flag
     modules: dict[str, tuple[bytes, bytes] | None] = {"runners": None, PACKAGE: None}
     for file in sorted(Path(__file__).parent.glob("*.py")):
         if file.stem in STAYS:
             continue
         name = f"{PACKAGE}.{file.stem}"
-        source = file.read_bytes()
-        code = compile(source, name, "exec", flags, dont_inherit=True, optimize=2)
-        modules[name] = (marshal.dumps(code), source)
+        loader = SourceFileLoader(name, str(file))  # its cache saves 100 ms of compiling
+        modules[name] = (marshal.dumps(loader.get_code(name)), file.read_bytes())
     return Payload(BOOT, marshal.dumps((importlib.util.MAGIC_NUMBER, modules), 2))

@@ -5,8 +5,9 @@ because a program may stop or kill the slot. What the slot gets and says, one me
 
     in    "P" and values, or "M" with the values in a memory file as last descriptor
           ((operation, request) and the descriptors: [feed,] stdout, stderr)
-    out   "L" and values: the stages ended, but something of the call still lives (kill it)
-    out   "D" and values: the call is over, and nothing of it exists
+    out   "L" and the facts: the stages ended, but something of the call still lives (kill it)
+    out   "D" and (own CPU seconds, whether orphans came to the slot, the facts): the call is
+          over, and nothing of it exists below the slot
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -54,10 +55,7 @@ def main(sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ..
     _keep_only(sock.fileno(), box)
     for number in IGNORED:
         _signal.signal(number, _signal.SIG_IGN)
-    try:
-        system.prctl(PR_SET_CHILD_SUBREAPER, 1)
-    except OSError:
-        pass  # gVisor: only its first process can; orphans go to the supervisor, which ends them
+    adopts = _adopt_orphans()
     _lower_priority(box.settings["nice"])
     rlimit.apply(limits)
     if box.settings["landlock"] is not None:
@@ -66,23 +64,32 @@ def main(sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ..
         message, fds = receive(sock)
         if not message:
             return
-        sock.send(b"D" + marshal.dumps(_serve(sock, box, message, fds), 2))
+        facts = _serve(sock, box, message, fds)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        own_cpu = usage.ru_utime + usage.ru_stime
+        sock.send(b"D" + marshal.dumps((own_cpu, adopts, facts), 2))
+
+
+def _adopt_orphans() -> bool:
+    """Become the parent of all orphans below; gVisor lets only its first process."""
+    try:
+        system.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    except OSError:
+        return False
+    return True
 
 
 def _serve(sock: _socket.socket, box: Box, message: bytes, fds: "list[int]") -> "tuple[Any, ...]":
     data = _content(fds.pop()) if message[:1] == b"M" else message[1:]
     operation, request = marshal.loads(data)
     if operation != "run":
-        found: tuple[Any, ...] = operate(operation, request, box, fds)
-    else:
-        pipeline = Pipeline(box)
-        pipeline.start(request, fds)
-        if not pipeline.wait():
-            sock.send(b"L" + marshal.dumps(pipeline.facts(), 2))
-            pipeline.drained()
-        found = pipeline.facts()
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime, found
+        return operate(operation, request, box, fds)
+    pipeline = Pipeline(box)
+    pipeline.start(request, fds)
+    if not pipeline.wait():
+        sock.send(b"L" + marshal.dumps(pipeline.facts(), 2))
+        pipeline.drained()
+    return pipeline.facts()
 
 
 def _content(fd: int) -> bytes:

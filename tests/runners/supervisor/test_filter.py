@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from .conftest import python, text
 
 CALL = """
@@ -22,21 +20,21 @@ async def answer(session, code: str) -> str:
     return text(outcome).strip()
 
 
-@pytest.mark.parametrize(
-    ("name", "number"),
-    [
-        ("mount", 165), ("umount2", 166), ("pivot_root", 155), ("chroot", 161), ("unshare", 272),
-        ("setns", 308), ("ptrace", 101), ("process_vm_readv", 310), ("kcmp", 312), ("bpf", 321),
-        ("perf_event_open", 298), ("keyctl", 250), ("add_key", 248), ("userfaultfd", 323),
-        ("kexec_load", 246), ("init_module", 175), ("reboot", 169), ("swapon", 167),
-        ("settimeofday", 164), ("iopl", 172), ("open_by_handle_at", 304), ("syslog", 103),
-        ("sethostname", 170), ("io_uring_setup", 425), ("open_tree", 428), ("fsopen", 430),
-        ("pidfd_getfd", 438), ("process_madvise", 440), ("mount_setattr", 442),
-        ("shmget", 29), ("semget", 64), ("msgget", 68), ("mq_open", 240),
-    ],
-)  # fmt: skip
-async def test_calls_that_reach_beyond_the_box_are_refused(session, name, number):
-    assert await answer(session, f"print(call({number}, 0, 0, 0, 0, 0, 0))") == "EPERM"
+REACHING = {
+    "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "unshare": 272, "setns": 308,
+    "ptrace": 101, "process_vm_readv": 310, "kcmp": 312, "bpf": 321, "perf_event_open": 298,
+    "keyctl": 250, "add_key": 248, "userfaultfd": 323, "kexec_load": 246, "init_module": 175,
+    "reboot": 169, "swapon": 167, "settimeofday": 164, "iopl": 172, "open_by_handle_at": 304,
+    "syslog": 103, "sethostname": 170, "io_uring_setup": 425, "open_tree": 428, "fsopen": 430,
+    "pidfd_getfd": 438, "process_madvise": 440, "mount_setattr": 442, "shmget": 29, "semget": 64,
+    "msgget": 68, "mq_open": 240,
+}  # fmt: skip
+
+
+async def test_calls_that_reach_beyond_the_box_are_refused(session):
+    code = f"print(*[call(number, 0, 0, 0, 0, 0, 0) for number in {list(REACHING.values())}])"
+    answers = (await answer(session, code)).split()
+    assert dict(zip(REACHING, answers, strict=True)) == dict.fromkeys(REACHING, "EPERM")
 
 
 async def test_a_new_namespace_is_refused_and_a_thread_is_not(session):
@@ -53,9 +51,9 @@ async def test_typing_into_a_terminal_is_refused_also_with_high_bits(session):
     assert await answer(session, code) == "EPERM EPERM EPERM"
 
 
-@pytest.mark.parametrize("family", [1, 2, 10, 16, 17, 38, 40])
-async def test_no_socket_can_be_opened_where_the_network_is_the_hosts(session, family):
-    assert await answer(session, f"print(call(41, {family}, 1, 0))") == "EAFNOSUPPORT"
+async def test_no_socket_can_be_opened_where_the_network_is_the_hosts(session):
+    code = "print(*[call(41, family, 1, 0) for family in range(46)])"
+    assert set((await answer(session, code)).split()) == {"EAFNOSUPPORT"}
 
 
 async def test_a_network_of_its_own_gives_four_families_only(open_session):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 import __future__
 
+import asyncio
 import marshal
 import shutil
 import time
@@ -79,6 +80,19 @@ async def test_without_children_files_parents_are_looked_at(started, place):
     session = await started(slow)
     assert session.facts["children"] is False
     await nothing_stays(session, place)
+
+
+async def test_where_slots_adopt_no_orphans_the_supervisor_ends_them(started, place):
+    session = await started(
+        changed("slot", "system.prctl(PR_SET_CHILD_SUBREAPER, 1)", "raise OSError")
+    )
+    await nothing_stays(session, place)
+    outcomes = await asyncio.gather(
+        session.run(shell("sleep 1; echo done")),
+        session.run(python(HIDE), limits=Limits(wall_seconds=0.5)),
+    )
+    assert text(outcomes[0]) == "done\n"
+    assert place.alive() == []
 
 
 @as_root
