@@ -57,11 +57,13 @@ def mmdebstrap_argv(definition: Definition, release: str, archive: Path) -> list
 
 
 def own_mounts() -> list[str]:
-    """A prefix that keeps the builder's mounts from the host's, where the kernel allows it.
+    """A prefix that keeps the builder's mounts and processes together, where the kernel allows it.
 
-    Then nothing of the host can be mounted below a folder that is removed afterwards.
+    Then nothing of the host can be mounted below a folder that is removed afterwards, and the
+    builder's many processes end with the first.
     """
-    prefix = ["unshare", "--mount", "--propagation", "private"]
+    prefix = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork"]
+    prefix += ["--kill-child", "--mount-proc"]
     if shutil.which("unshare") is None:
         return []
     probe = subprocess.run([*prefix, "true"], capture_output=True, check=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,13 @@ from sandbox_images.errors import ImageError
 __all__ = ["run_program"]
 
 KEPT_LINES = 12
-GRACE_SECONDS = 15
+GRACE_SECONDS = 3
+
+
+def ends_with_us() -> list[str]:
+    """A prefix that has the kernel end the program when we are killed and cannot."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
 
 
 def run_program(
@@ -28,7 +35,7 @@ def run_program(
     to clean up, then killed.
     """
     process = subprocess.Popen(
-        argv,
+        [*ends_with_us(), *argv],
         env=dict(env),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -30,3 +35,29 @@ def test_an_interrupted_build_ends_its_program(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_program(["sh", "-c", script], env=os.environ, progress=interrupt, prefix="I: ")
     assert (tmp_path / "cleaned").exists()
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
+def test_a_killed_builder_takes_its_program_along():
+    ours = (
+        "import os; from sandbox_images.program import run_program\n"
+        "run_program(['sh', '-c', 'echo I: $$...; exec sleep 60'], env=os.environ,"
+        " progress=lambda line: print(line, flush=True), prefix='I: ')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", ours], stdout=subprocess.PIPE, text=True) as us:
+        assert us.stdout is not None
+        pid = int(us.stdout.readline())
+        us.send_signal(signal.SIGKILL)
+        us.wait()
+        deadline = time.monotonic() + 10
+        while alive(pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert not alive(pid)
