@@ -29,7 +29,8 @@ __all__ = [
 ]
 
 BLOCK = 512
-END = bytes(2 * BLOCK)
+ZEROS = bytes(BLOCK)
+END = ZEROS + ZEROS
 FILE, FOLDER, LINK, PAX = b"0", b"5", b"2", b"x"
 REFUSED = b"R"  # the range A-Z is left to vendors by POSIX
 KNOWN = (FILE, FOLDER, LINK, PAX, REFUSED)
@@ -48,6 +49,7 @@ NAMES = {
 FIELDS = Struct("100s 8s 16s 12s 12s 8s 1s 100s 8s 247s")
 OWNER = b"0000000\0" * 2
 MAGIC = b"ustar\00000"
+UNUSED = bytes(247)
 # What the checksum counts beside name, mode, size, time, type and link: the constant fields, and
 # its own field as eight blanks.
 CONSTANT = sum(OWNER) + sum(MAGIC) + 8 * 32
@@ -97,16 +99,18 @@ def record(key: bytes, value: bytes) -> bytes:
 
 def parse(block: bytes) -> "tuple[bytes, bytes, int, int, int, bytes]":
     """Path, type, mode, size, time and link target of a header block; anything odd is refused."""
-    path, mode, _, size, mtime, checksum, kind, target, magic, rest = FIELDS.unpack(block)
-    if magic != MAGIC:
-        raise damaged("a header is not ustar")
-    if sum(block.replace(b"\0", b"")) - sum(checksum) + 256 != octal(checksum):
+    path, mode, owner, size, mtime, checksum, kind, target, magic, rest = FIELDS.unpack(block)
+    if magic != MAGIC or owner != OWNER or rest != UNUSED:
+        raise damaged("a header is not ustar, or has fields that are not used here")
+    path, target = path.rstrip(b"\0"), target.rstrip(b"\0")
+    total = CONSTANT + sum(path) + sum(mode) + sum(size) + sum(mtime) + sum(kind) + sum(target)
+    if total != octal(checksum):
         raise damaged("a checksum is wrong")
     if kind not in KNOWN:
         raise damaged("it holds %s" % NAMES.get(kind, "an entry of unknown type"))
-    if rest.strip(b"\0"):
-        raise damaged("a header has fields that are not used here")
-    return text(path), kind, octal(mode), octal(size), octal(mtime), text(target)
+    if b"\0" in path or b"\0" in target:  # nothing may hide behind one
+        raise damaged("a name holds a NUL")
+    return path, kind, octal(mode), octal(size), octal(mtime), target
 
 
 def octal(field: bytes) -> int:
@@ -115,14 +119,6 @@ def octal(field: bytes) -> int:
     if not digits.isdigit() or b"8" in digits or b"9" in digits:
         raise damaged("a number is not octal")
     return int(digits, 8)
-
-
-def text(field: bytes) -> bytes:
-    """A text field; nothing may hide behind its NUL."""
-    value = field.rstrip(b"\0")
-    if b"\0" in value:
-        raise damaged("a name holds a NUL")
-    return value
 
 
 def pax(data: bytes) -> "dict[bytes, bytes]":

@@ -127,8 +127,8 @@ class Reader:
     def entry(self) -> bool:
         """Create the next entry; False at the end mark."""
         block = self.source.take(tar.BLOCK)
-        if not block.strip(b"\0"):
-            if self.source.take(tar.BLOCK).strip(b"\0"):
+        if block == tar.ZEROS:
+            if self.source.take(tar.BLOCK) != tar.ZEROS:
                 raise tar.damaged("its end mark is torn")
             return False
         path, kind, mode, size, mtime, target = tar.parse(block)

@@ -23,10 +23,18 @@ __all__ = ["content_of", "read_archive", "write_archive"]
 NO_LIMIT = 1 << 62
 
 
-def write_archive(source: Path, tree: Tree, archive: Path, *, name_left_out: bool = False) -> Tree:
+def write_archive(
+    source: Path,
+    tree: Tree,
+    archive: Path,
+    *,
+    name_left_out: bool = False,
+    also: Callable[[bytes], object] | None = None,
+) -> Tree:
     """Write what `scan` found, and tell it again with the digests of what was really written.
 
-    ``name_left_out`` names in the archive what was left out, as a box does.
+    ``name_left_out`` names in the archive what was left out, as a box does. ``also`` is given
+    every piece of the archive when the file has it.
     """
     items: dict[str, Item] = {}
     left_out = list(tree.left_out)
@@ -38,8 +46,13 @@ def write_archive(source: Path, tree: Tree, archive: Path, *, name_left_out: boo
         else:
             items[path] = item_of(kind, mode, size, extra, writer.content)
 
+    def put(data: bytes) -> None:
+        file.write(data)
+        if also is not None:
+            also(data)
+
     with open(os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        writer = Writer(file.write, NO_LIMIT, note)
+        writer = Writer(put, NO_LIMIT, note)
         try:
             write_items(source, tree, writer, name_left_out=name_left_out)
         except Refusal as refused:

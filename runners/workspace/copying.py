@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
+import fcntl
+import os
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from runners.contract import Root, Session
+from runners.supervisor.files import write_all
 from runners.workspace.archive import write_archive
 from runners.workspace.copied import CopiedIn, CopiedOut
 from runners.workspace.leave import Rules
@@ -21,6 +24,7 @@ from runners.workspace.tree import Tree
 __all__ = ["compare", "copy_in", "copy_out", "put_folder", "snapshot"]
 
 LIMIT_MIB = 512
+F_SETPIPE_SZ = 1031
 
 
 async def copy_in(  # noqa: PLR0913 - each is one choice of the caller
@@ -48,12 +52,57 @@ async def copy_in(  # noqa: PLR0913 - each is one choice of the caller
     """
     if source is None:
         return CopiedIn(None, Tree(), Rules((), include), archive)
+    rules = Rules((), include) if plain else await asyncio.to_thread(Rules.of, source, include)
+    look = partial(scan, rules=rules, plain=plain, limit_mib=limit_mib, max_files=max_files)
+    tree = await asyncio.to_thread(look, source)
     with tempfile.TemporaryDirectory(prefix="stockade-in-") as scratch:
-        tar = archive or Path(scratch) / "in.tar"
-        bounds = Bounds(limit_mib, max_files)
-        copied = await asyncio.to_thread(take_in, source, tar, include, bounds, plain=plain)
-        await session.put_tree(tar, root=root)
-    return copied if archive else dataclasses.replace(copied, archive=None)
+        kept = archive or Path(scratch) / "in.tar"
+        tree = await write_while_putting(session, source, tree, kept, root)
+    return CopiedIn(source, tree, rules, archive)
+
+
+async def write_while_putting(
+    session: Session, source: Path, tree: Tree, archive: Path, root: Root
+) -> Tree:
+    """Write the archive while the box unpacks it: what is written goes through a pipe as well."""
+    out, into = os.pipe()
+    with suppress(OSError):  # a larger pipe is faster, but a user may not have many
+        fcntl.fcntl(into, F_SETPIPE_SZ, 1 << 20)
+    loop = asyncio.get_running_loop()
+    writing = loop.run_in_executor(None, write_both, source, tree, archive, into)
+    try:
+        await session.put_tree(Path(f"/dev/fd/{out}"), root=root)
+    except BaseException:
+        os.close(out)
+        out = -1
+        # The folder's own trouble explains the box's, which only saw a torn archive.
+        await asyncio.shield(writing)
+        raise
+    finally:
+        if out >= 0:
+            os.close(out)
+    return await writing
+
+
+class BoxGone(Exception):  # noqa: N818 - it ends a thread whose answer nobody needs
+    """The box takes no more of an archive."""
+
+
+def write_both(source: Path, tree: Tree, archive: Path, into: int) -> Tree:
+    """Write the archive into its file and into a pipe, which is closed in the end."""
+
+    def send(data: bytes) -> None:
+        try:
+            write_all(into, data)
+        except BrokenPipeError:
+            raise BoxGone from None
+
+    try:
+        return write_archive(source, tree, archive, also=send)
+    except BoxGone:  # whoever put the archive into the box says why
+        return tree
+    finally:
+        os.close(into)
 
 
 async def put_folder(session: Session, source: Path, *, root: Root) -> CopiedIn:
@@ -65,8 +114,10 @@ async def snapshot(
     source: Path, archive: Path, *, include: Sequence[str] = (), limit_mib: int = LIMIT_MIB
 ) -> CopiedIn:
     """Keep a folder as it is, for `compare` to say later what was done to it in place."""
-    bounds = Bounds(limit_mib, MAX_FILES)
-    return await asyncio.to_thread(take_in, source, archive, include, bounds, plain=False)
+    rules = await asyncio.to_thread(Rules.of, source, include)
+    tree = await asyncio.to_thread(partial(scan, rules=rules, limit_mib=limit_mib), source)
+    tree = await asyncio.to_thread(write_archive, source, tree, archive)
+    return CopiedIn(source, tree, rules, archive)
 
 
 async def compare(
@@ -109,26 +160,3 @@ async def copy_out(
         await session.get_tree(tar, root="workspace", limit_mib=limit_mib)
         gate = Gate(copied, Protected(protect))
         return await asyncio.to_thread(take_out, copied, gate, tar, dest, limit_mib, git)
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much may go in."""
-
-    limit_mib: int
-    max_files: int
-
-
-def take_in(
-    source: Path, tar: Path, include: Sequence[str], bounds: Bounds, *, plain: bool
-) -> CopiedIn:
-    """Look at a folder and write its archive."""
-    rules = Rules((), include) if plain else Rules.of(source, include)
-    tree = scan(
-        source,
-        rules=rules,
-        plain=plain,
-        limit_mib=bounds.limit_mib,
-        max_files=bounds.max_files,
-    )
-    return CopiedIn(source, write_archive(source, tree, tar), rules, tar)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from runners.supervisor.fault import Refusal
 from runners.supervisor.files import open_regular, read_range
@@ -41,7 +41,7 @@ class Rules:
 
     def reason(self, path: str, *, folder: bool) -> str | None:
         """Why a path stays behind by its name, or None. ``.stockade`` stays always."""
-        name = PurePosixPath(path).name
+        name = path.rpartition("/")[2]
         if name == ".stockade":
             return "what stockade itself keeps"
         if self.included(path, folder=folder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 
 __all__ = ["MAX_PEEK", "holds_private_key", "is_git_config", "secret_name", "without_credentials"]
 
@@ -24,7 +23,7 @@ SECRET_KEYS = frozenset(
 
 def secret_name(path: str) -> str | None:
     """Why a path is left out by its last name alone, or None."""
-    name = PurePosixPath(path).name
+    name = path.rpartition("/")[2]
     if name == ".env" or (name.startswith(".env.") and name not in SHARED_ENV):
         return "an environment file, which may hold secrets"
     if name in KEYS:

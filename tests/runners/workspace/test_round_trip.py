@@ -84,7 +84,7 @@ async def travel(folder: Path, before: Spec, after: Spec, git: str | None = None
     assert tell(source) == after
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(before=specs.map(plain), after=specs.map(plain))
 async def test_a_tree_that_went_in_comes_out_and_its_patch_makes_one_of_the_other(
     before: Spec, after: Spec

@@ -199,7 +199,7 @@ name = st.text(st.sampled_from("ab.!# "), min_size=1, max_size=3).filter(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     lines=st.lists(parts, max_size=3),
     paths=st.lists(st.lists(name, min_size=1, max_size=3), min_size=1, max_size=4),
