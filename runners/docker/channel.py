@@ -29,8 +29,11 @@ class AttachChannel:
     that of a killed harness, end the container.
     """
 
-    def __init__(self, engine: Engine, stream: Stream, container: str) -> None:
+    def __init__(
+        self, engine: Engine, stream: Stream, container: str, *, end_seconds: float = END_SECONDS
+    ) -> None:
         self.container = container
+        self._end_seconds = end_seconds
         self._engine = engine
         self._stream = stream
         self._parts = Demultiplexer()
@@ -70,7 +73,7 @@ class AttachChannel:
     async def _close(self) -> None:
         if not self._ended and self._stream.end_input():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):
+                async with asyncio.timeout(self._end_seconds):
                     await self._drain()
         ended = self._ended
         await self._stream.close()

@@ -44,7 +44,7 @@ def start(engine, machine_image, run):
         stream = await dial(engine.endpoint)
         await attach(stream, await engine.api_version(), container)
         await engine.start(container)
-        return AttachChannel(engine, stream, container)
+        return AttachChannel(engine, stream, container, end_seconds=0.5)
 
     return start
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import random
 import secrets
 import subprocess
 import sys
@@ -87,7 +88,7 @@ def wait_removed(ours) -> None:
     assert ours() == {}
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.1, 0.2, 0.3])
+@pytest.mark.parametrize("delay", [0.02, 0.1, 0.25])
 async def test_a_harness_that_is_killed_during_a_start_leaves_nothing_that_runs(
     delay, harness, ours, runner
 ):
@@ -97,6 +98,22 @@ async def test_a_harness_that_is_killed_during_a_start_leaves_nothing_that_runs(
     one.kill()
     assert await gone(ours, 3)
     await runner.sweep()
+    await asyncio.to_thread(wait_removed, ours)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_a_harness_that_is_killed_at_any_moment_leaves_nothing_after_the_next_start(
+    harness, ours, runner
+):
+    chance = random.Random(20221219)
+    for number in range(50):
+        one = harness(chance.choice(["idle", "busy", "flood", "stop"]))
+        one.wait_for("starting")
+        await asyncio.sleep(chance.uniform(0, 1.5))
+        one.kill()
+        assert await gone(ours, 3), f"kill {number}"
+        await runner.sweep()
     await asyncio.to_thread(wait_removed, ours)
 
 

@@ -132,7 +132,6 @@ async def test_a_session_under_gvisor_has_a_kernel_of_its_own(make_runner, run):
 
 
 @needs_runsc
-@pytest.mark.xfail(strict=True, reason="gVisor gives orphans to the first process only")
 async def test_under_gvisor_a_timeout_ends_what_hides(make_runner, run):
     box = Box(await make_runner(runtime="runsc").open(spec(run, GVISOR_LIMITS)))
     try:
@@ -146,6 +145,7 @@ async def test_under_gvisor_a_timeout_ends_what_hides(make_runner, run):
 
 
 @needs_runsc
+@pytest.mark.slow
 async def test_a_runtime_that_ignores_limits_is_refused(make_runner):
     probe = await make_runner(runtime="runsc-no-limits").probe()
     assert (probe.ok, probe.reason) == (
