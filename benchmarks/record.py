@@ -1,0 +1,85 @@
+"""The log: appending without and with fsync, reading back, verifying."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.row import Row
+from harness.record import EventLog, read_events, verify
+
+RECORDS = 20_000
+BATCH = 200
+CONTENT = "a line of output that a tool may well have printed\n" * 2
+
+
+def append(log: EventLog, number: int) -> None:
+    log.append(
+        "tool/result", step=number, call="c1", name="echo", ok=True, content=CONTENT,
+        duration_seconds=0.0012,
+    )  # fmt: skip
+
+
+def best_append(path: Path) -> float:
+    """Microseconds an append in the quietest batch."""
+    best = float("inf")
+    with EventLog.create(path, run="bench") as log:
+        log.append("run/start")
+        for _ in range(RECORDS // BATCH):
+            start = time.perf_counter()
+            for number in range(BATCH):
+                append(log, number)
+            best = min(best, (time.perf_counter() - start) / BATCH)
+        log.append("run/end", status="completed")
+    return best * 1e6
+
+
+def synced(folder: Path) -> tuple[float, float]:
+    """Microseconds of a bare write and fsync, and of an append with fsync, interleaved."""
+    bare: list[float] = []
+    ours: list[float] = []
+    descriptor = os.open(folder / "bare", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        with EventLog.create(folder / "synced.jsonl", run="bench", fsync="event") as log:
+            log.append("run/start")
+            for number in range(200):
+                start = time.perf_counter()
+                os.write(descriptor, b"x" * 400)
+                os.fsync(descriptor)
+                middle = time.perf_counter()
+                append(log, number)
+                bare.append(middle - start)
+                ours.append(time.perf_counter() - middle)
+    finally:
+        os.close(descriptor)
+    return sorted(bare)[100] * 1e6, sorted(ours)[100] * 1e6
+
+
+def main() -> list[Row]:
+    """All figures of the log."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "events.jsonl"
+        each = best_append(path)
+        bare, ours = synced(folder)
+        rates: list[float] = []
+        for _ in range(3):
+            start = time.perf_counter()
+            assert verify(path).code == 0
+            rates.append(path.stat().st_size / (time.perf_counter() - start) / 1e6)
+        start = time.perf_counter()
+        count = sum(1 for _ in read_events(path))
+        thousand = (time.perf_counter() - start) / count * 1e6
+    return [
+        Row("append a record, no fsync", f"{each:.1f} us", "at most 12 us", each <= 12),
+        Row(
+            "append with fsync beside a bare one",
+            f"{ours:.0f} us, {ours / bare:.2f}x of {bare:.0f} us",
+            "at most 1.1x and 12 us",
+            ours <= bare * 1.1 + 12,
+        ),
+        Row("verify a log", f"{max(rates):.0f} MB/s", "at least 25 MB/s", max(rates) >= 25),
+        Row("read 1,000 records", f"{thousand:.1f} ms", "at most 30 ms", thousand <= 30),
+    ]
