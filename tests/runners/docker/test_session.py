@@ -230,6 +230,25 @@ time.sleep(1000)
     assert "4321" not in left.stdout.text()
 
 
+@pytest.mark.parametrize("signal", ["KILL", "STOP"])
+async def test_a_program_that_signals_all_reaches_no_other_call(signal, open_box):
+    box = await open_box()
+    if not box.session.facts["landlock"] or box.session.facts["landlock"] < 6:
+        pytest.skip("the kernel has no signal scopes (Landlock ABI 6)")
+    began = asyncio.Event()
+
+    async def begin(stream: str, data: bytes) -> None:
+        began.set()
+
+    script = "echo on; while ! test -e end; do sleep 0.01; done; echo done"
+    other = asyncio.create_task(box.sh(script, on_output=begin))
+    await began.wait()
+    # Its own slot it does reach, so with STOP it comes to its own deadline.
+    await box.sh(f"kill -{signal} -1; true", limits=dataclasses.replace(SMALL, wall_seconds=1))
+    await box.session.write_file("end", b"")
+    assert (await other).stdout.text() == "on\ndone\n"
+
+
 async def test_a_box_that_is_killed_under_way_is_a_lost_one_with_the_reason(open_box, ours, api):
     box = await open_box()
     call = asyncio.create_task(box.run("sleep", "100"))
