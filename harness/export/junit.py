@@ -14,7 +14,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def junit(results: Iterable[Mapping[str, Any]], *, name: str = "stockade") -> str:
-    """A suite of runs by their `result.json`.
+    """A suite of runs by their `result.json`; the status `skipped` is a task that was not run.
 
     Passed is a success. Not passed and a spent budget are failures; a broken verifier, a model
     or a machine that failed are errors; a run without verifier that completed is a success.
@@ -33,6 +33,10 @@ def junit(results: Iterable[Mapping[str, Any]], *, name: str = "stockade") -> st
             name=_clean(str(result.get("task") or result.get("run") or "run")),
             time=f"{took:.3f}",
         )
+        if result.get("status") == "skipped":
+            counts["skipped"] += 1
+            ET.SubElement(case, "skipped")
+            continue
         kind = _kind(result)
         if kind:
             counts["failures" if kind == "failure" else "errors"] += 1
