@@ -13,6 +13,7 @@ from harness.errors import ModelError
 from harness.message import Assistant, System, ToolCall, ToolMessage, User
 from harness.model import Attempt, ModelRequest, Reply, ToolDefinition, Usage
 from harness.models.anthropic import AnthropicDialect
+from harness.models.chunk import Chunk, Finish, TextDelta, UsageReport
 from harness.models.http import Bounds, Dialect, HttpModel, Price
 from harness.models.openai import OpenAIDialect
 from harness.signal import Signal
@@ -291,3 +292,25 @@ async def test_no_server_is_an_error_that_says_so() -> None:
 
 def test_the_key_is_not_in_the_repr_of_a_model() -> None:
     assert KEY not in repr(model("openai", "http://127.0.0.1:9"))
+
+
+@pytest.mark.req("S-204")
+@pytest.mark.parametrize("name", DIALECTS)
+async def test_a_model_that_is_not_to_stream_asks_for_a_whole_answer(name: str) -> None:
+    async with provider(Say("x")) as server, model(name, server.url, stream=False) as it:
+        await it.generate(request())
+        assert server.requests[0][2]["stream"] is False
+
+
+@pytest.mark.req("S-205")
+@pytest.mark.parametrize("name", DIALECTS)
+async def test_a_streamed_answer_is_passed_on_chunk_by_chunk(name: str) -> None:
+    chunks: list[Chunk] = []
+    reply = await ask(name, [Say("some longer text")], stream=True, on_chunk=chunks.append)
+    texts = [chunk.text for chunk in chunks if isinstance(chunk, TextDelta)]
+    assert (len(texts) > 1, "".join(texts), reply.text) == (
+        True,
+        "some longer text",
+        "some longer text",
+    )
+    assert isinstance(chunks[-1], Finish | UsageReport)

@@ -64,6 +64,7 @@ async def record(tmp_path: Path, replies: list[Reply] = REPLIES) -> Records:
     return list(read_events(path))
 
 
+@pytest.mark.req("S-234")
 async def test_a_faithful_record_replays_with_no_box_and_no_model(tmp_path: Path) -> None:
     records = await record(tmp_path)
     found = await replay(records, policies.load("python-dev"))
