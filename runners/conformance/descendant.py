@@ -28,6 +28,7 @@ check = Registry()
 CHECKS = check.checks
 
 QUIET_SECONDS = 0.5
+LENIENT_SECONDS = 10  # where the end in time is another check's matter
 GRACE_SECONDS = 2.5  # beyond the wall limit: "a second or two", on a loaded machine
 
 HEART = """
@@ -95,7 +96,7 @@ async def expect_silence(session: Session, what: str) -> None:
 async def ends_with_its_call(opening: Opening, code: str, what: str) -> None:
     """Run to the end of the main process, then listen."""
     async with opening() as session:
-        with within(10, what):
+        with within(LENIENT_SECONDS, what):
             outcome = await python(session, HEART + code, limits=Limits(wall_seconds=30))
         expect(outcome.code, 0, f"{what}: exit code of the main process")
         await expect_silence(session, what)
@@ -104,7 +105,7 @@ async def ends_with_its_call(opening: Opening, code: str, what: str) -> None:
 async def ends_with_its_limit(opening: Opening, code: str, what: str) -> None:
     """Run into the wall limit, then listen."""
     async with opening() as session:
-        with within(1.5 + GRACE_SECONDS, what):
+        with within(1.5 + LENIENT_SECONDS, what):
             limits = Limits(wall_seconds=1.5)
             outcome = await python(session, HEART + code + FOREVER, limits=limits)
         expect(outcome.ending, Ending.TIMED_OUT, f"{what}: ending")
@@ -172,6 +173,19 @@ async def a_program_cannot_end_another_call(opening: Opening) -> None:
     expect((other.ending, other.stdout.data), (Ending.EXITED, b"whole\n"), "the other call")
 
 
+@check(2)
+async def a_hidden_daemon_ends_with_a_cancelled_call(opening: Opening) -> None:
+    """The same when the call's task is cancelled."""
+    async with opening() as session:
+        call = asyncio.create_task(python(session, HEART + HIDDEN + FOREVER))
+        while not await beats(session):
+            promised(not call.done(), "the call was still under way")
+            await asyncio.sleep(0.02)
+        call.cancel()
+        await asyncio.wait({call}, timeout=LENIENT_SECONDS)
+        await expect_silence(session, "a cancelled call")
+
+
 @check(3)
 async def a_sleeping_program_ends_at_its_limit(opening: Opening) -> None:
     """And says so."""
@@ -223,7 +237,6 @@ async def a_cancelled_call_ends_and_the_session_goes_on(opening: Opening) -> Non
         with within(GRACE_SECONDS, "cancelling a call"):
             done, _ = await asyncio.wait({call}, timeout=10)
         promised(done and call.cancelled(), "a cancelled call raises CancelledError")
-        await expect_silence(session, "a cancelled call")
         outcome = await run(session, "echo", "on")
     expect(outcome.stdout.data, b"on\n", "the call after a cancelled one")
 

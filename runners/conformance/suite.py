@@ -64,6 +64,8 @@ async def run_check(runner: Runner, check: Check, image: str, gap: str | None = 
         status, reason = "failed", str(why)
     except TimeoutError:
         status, reason = "failed", f"it did not end within {CHECK_SECONDS:g} s"
+    except Exception as error:  # a box that raises where data was promised is broken, not we
+        status, reason = "failed", f"{type(error).__name__}: {error}"
     if gap is None or status == "skipped":
         return Item(check.name, check.promise, status, reason)
     if status == "failed":
