@@ -225,7 +225,7 @@ def expand(
         raise refusal(error) from None
     finally:
         os.close(descriptor)
-    if only_folders:
+    if only_folders or part == b"..":
         names = [name for name in names if is_folder(root, os.path.join(folder, name))]
     return names, budget
 

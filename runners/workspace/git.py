@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ __all__ = ["find_git", "run_git"]
 SECONDS = 120
 OUTPUT_MAX = 1 << 30
 ENV = {
+    "PATH": os.defpath,
     "HOME": "/nonexistent",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",

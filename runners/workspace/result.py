@@ -25,8 +25,12 @@ class Gate:
     def __init__(self, copied: CopiedIn, protected: Protected) -> None:
         self.rules = copied.rules
         self.protected = protected
+        # A file that is named as left out and travels all the same went in without its secrets.
+        items = copied.tree.items
         self.left_out = frozenset(
-            item.path for item in copied.tree.left_out if item.path not in copied.tree.items
+            left.path
+            for left in copied.tree.left_out
+            if left.path not in items or items[left.path].kind == "dir"
         )
 
     def reason(self, path: str) -> str | None:

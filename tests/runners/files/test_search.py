@@ -183,3 +183,9 @@ def test_a_double_star_matches_every_path(parts: list[str]) -> None:
     assert Glob(b"**").matches(path)
     assert Glob(b"**/**/" + path).matches(path)
     assert Glob(path).matches(path)
+
+
+@pytest.mark.parametrize("pattern", [b"..", b"*/../..", b"d/../../*"])
+def test_a_glob_never_names_the_outside(place: Place, pattern: bytes) -> None:
+    fill(place.folder, "d/c.py")
+    assert glob_names(place.root, pattern, b".", 100) == []

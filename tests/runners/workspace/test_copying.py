@@ -293,3 +293,19 @@ async def test_a_file_that_shrinks_under_the_copy_is_the_operators_trouble(
     monkeypatch.setattr(os, "read", shrinking)
     with pytest.raises(WorkspaceError, match="shrank while it was read: f"):
         await copy_in(FolderSession(box), source)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root reads every folder")
+async def test_a_folder_that_cannot_be_read_is_named_and_nothing_comes_out_there(
+    tmp_path: Path,
+) -> None:
+    source = make(tmp_path / "source", {"closed/f": b"1", "g": b""})
+    (source / "closed").chmod(0)
+    box = make(tmp_path / "box", {})
+    session = FolderSession(box)
+    copied = await copy_in(session, source, archive=tmp_path / "in.tar")  # type: ignore[arg-type]
+    make(box, {"closed/f": b"2", "g": b"2"})
+    out = await copy_out(session, copied, tmp_path / "out")  # type: ignore[arg-type]
+    (source / "closed").chmod(0o700)
+    assert [left.path for left in copied.tree.left_out] == ["closed"]
+    assert [change.path for change in out.changes] == ["g"]
