@@ -16,18 +16,28 @@ __all__ = ["doctor"]
 
 
 @click.command()
+@click.option("--conformance", is_flag=True, help="Hold every box that works to its promises.")
 @click.option("--runner", help="Look at this box alone.")
+@click.option("--runtime", metavar="NAME", help="An OCI runtime of the engine (conformance).")
+@click.option("--image", default="python", metavar="NAME", help="What runs in it (conformance).")
 @json_option
-def doctor(*, runner: str | None, as_json: bool) -> int:
+def doctor(
+    *, conformance: bool, runner: str | None, runtime: str | None, image: str, as_json: bool
+) -> int:
     """Say which boxes work here, which do not, and exactly why.
 
     Exit 0 when a box can be used, 1 when none can, also where --runner names one that cannot.
+    With --conformance: 1 too when a check fails.
     """
     from runners import probe_all
 
     probes = [p for p in asyncio.run(probe_all()) if runner in {None, p.name}]
     if not probes:
         raise click.BadParameter(f"there is no box {runner!r}", param_hint="--runner")
+    if conformance:
+        from harness.cli.conformance import hold
+
+        return hold([probe for probe in probes if probe.ok], runtime, image, as_json=as_json)
     if as_json:
         print_json({"boxes": [record(probe) for probe in probes]})
     else:

@@ -55,9 +55,9 @@ class Narrator:
                 self.calls[event.call or name] = f"{name} {brief(arguments)}".rstrip()
             case ToolJudged(decision=decision, message=message) if decision != "allow":
                 return f"       {decision}: {cut(message or '')}"
-            case ToolFinished(name=name, ok=ok, content=content):
+            case ToolFinished(name=name, ok=ok, content=content, outcome=outcome):
                 what = self.calls.pop(event.call or name, name)
-                tail = "" if ok else f": {cut(content)}"
+                tail = ending(outcome) if ok else f": {cut(content)}"
                 return f"  {event.step:>3}  {cut(what)} · {'ok' if ok else 'error'}{tail}"
             case Notice(kind=kind, text=text):
                 return text if kind in {"note", "error"} else f"{kind}: {text}"
@@ -94,6 +94,17 @@ def verified(facts: Mapping[str, Any]) -> str:
     ]
     lines += [f"  not passed: {test}" for test in facts.get("missing", ())]
     return "\n".join(lines)
+
+
+def ending(outcome: Mapping[str, Any] | None) -> str:
+    """How a program ended, unless all was well: the tool worked, the program need not have."""
+    outcomes = outcome.get("outcomes") if outcome else None
+    if not outcomes:
+        return ""
+    last = outcomes[-1]
+    if last["ending"] == "exited":
+        return f" (exit {last['code']})" if last.get("code") else ""
+    return f" ({str(last['ending']).replace('_', ' ')})"
 
 
 def name_of(facts: Mapping[str, Any], key: str) -> str:

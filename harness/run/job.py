@@ -63,6 +63,7 @@ def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Jo
     policy = load_policy(options.box.policy or task.policy or config.policy or "python-dev")
     workspace = workspace_folder(options.box.workspace or task.workspace)
     check_destination(options)
+    check_image(options, task, config)
     notes = [*task.warnings]
     limits = lowered_limits(policy.limits, task)
     budgets = lowered_budgets(policy.budgets, options, task, notes)
@@ -104,6 +105,16 @@ def check_destination(options: RunOptions) -> None:
     for flag, given in (("--in-place", options.in_place), ("--apply", options.box.apply)):
         if given and not own:
             raise ConfigError(f"{flag} needs --workspace: a task's own files are never changed")
+
+
+def check_image(options: RunOptions, task: Task, config: Config) -> None:
+    """A task that describes its own image must not run in another one by default."""
+    named = options.box.image or task.image or config.image
+    if task.dockerfile is not None and named is None:
+        raise ConfigError(
+            f"the task describes its image in {task.dockerfile}: build it with `stockade images "
+            f"build NAME --dockerfile {task.dockerfile}`, and run the task with --image NAME"
+        )
 
 
 def lowered_limits(limits: Limits, task: Task) -> Limits:

@@ -106,6 +106,7 @@ def settle(
         name=file.task.name if file.task and file.task.name else task.name,
         workspace=folder / ours.workspace if ours.workspace else None,
         image=ours.image or box.docker_image,
+        dockerfile=existing_file(folder / "environment" / "Dockerfile"),
         policy=ours.policy,
         script=folder / ours.script if ours.script else None,
         tests=existing(folder / "tests"),
@@ -182,6 +183,11 @@ def compose_files(folder: Path) -> list[Problem]:
         for name in COMPOSE
         if (folder / "environment" / name).exists()
     ]
+
+
+def existing_file(path: Path) -> Path | None:
+    """The file if it is there."""
+    return path if path.is_file() else None
 
 
 def existing(folder: Path) -> Path | None:

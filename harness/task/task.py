@@ -42,6 +42,7 @@ class Task:
         folder: the task folder; None for a bare instruction.
         workspace: the folder that is copied in; None: an empty one.
         image, policy, script: what the task names, None where it is silent.
+        dockerfile: the image it describes instead, where it names none.
         tests, solution: folders that only the verifier and the oracle get.
         check: how the result is verified; None: not at all.
         workdir: where the workspace lies in the box.
@@ -56,6 +57,7 @@ class Task:
     folder: Path | None = None
     workspace: Path | None = None
     image: str | None = None
+    dockerfile: Path | None = None
     policy: str | None = None
     script: Path | None = None
     tests: Path | None = None

@@ -93,7 +93,9 @@ def test_a_signal_at_any_moment_leaves_a_whole_log_or_none(stockade, task, tenth
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode in {0, 130, -signal.SIGINT}, err
-    assert b"Traceback" not in err
+    # Before a line of ours runs, the interpreter answers for itself.
+    early = not list(stockade.state.glob("stockade/runs/*"))
+    assert early or b"Traceback" not in err, err
     for folder in stockade.state.glob("stockade/runs/*"):
         assert stockade("runs", "verify", folder).code == 0
         assert {"scratch"}.isdisjoint(path.name for path in folder.iterdir())

@@ -27,9 +27,8 @@ def test_every_command_explains_itself(name: str, capsys) -> None:
     assert (run_command([name, "--help"]), capsys.readouterr().out[:6]) == (0, "Usage:")
 
 
-def leaves(
-    command: click.Command, path: tuple[str, ...]
-) -> list[tuple[tuple[str, ...], click.Command]]:
+def leaves(command: click.Command, path: tuple[str, ...] = ()) -> list[Leaf]:
+    """Every command that does something, with the words that lead to it."""
     if not isinstance(command, click.Group):
         return [(path, command)]
     context = click.Context(command)
