@@ -7,7 +7,7 @@ import time
 
 from runners.supervisor import frames
 from runners.supervisor.box import Box
-from runners.supervisor.tap import Tap
+from runners.supervisor.tap import CHUNK, Tap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
@@ -19,6 +19,9 @@ __all__ = ["Call"]
 
 SIGKILL, SIGXCPU, SIGXFSZ = 9, 24, 25
 
+F_SETPIPE_SZ = 1031
+PIPE_SIZE = 1 << 20
+
 WAITING, RUNNING, DRAINING, OVER = range(4)
 
 
@@ -27,6 +30,14 @@ def output_pipe() -> "tuple[int, int]":
     ours, theirs = os.pipe2(os.O_CLOEXEC)
     fcntl.fcntl(ours, fcntl.F_SETFL, os.O_RDONLY | os.O_NONBLOCK)
     return ours, theirs
+
+
+def widen(fd: int) -> None:
+    """Let a pipe hold much, for whole trees of files."""
+    try:
+        fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE)
+    except OSError:
+        pass  # no pipe, or the quota of the user is used up: it is only slower
 
 
 class Call:
@@ -67,8 +78,12 @@ class Call:
             ends.append(theirs)
         for stream in (1, 2) if self.program else (1,):
             ours, theirs = spare.pop() if spare else output_pipe()
-            self.taps.append(Tap(self.number, stream, ours, self.request["keep"]))
+            chunk = CHUNK if self.program else frames.BODY_MAX
+            self.taps.append(Tap(self.number, stream, ours, self.request["keep"], chunk))
             ends.append(theirs)
+        if not self.program:
+            for fd in ends:
+                widen(fd)
         return ends
 
     def feed_input(self) -> "bytes | None":

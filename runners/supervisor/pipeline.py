@@ -106,6 +106,7 @@ class Pipeline:
             env.update(stage["env"])
             pid = _spawn(stage, env, (stdin, stdout, stderr))
             self.running[pid] = index
+            _lower_priority(pid, self.box.settings["nice"])
         except StageError as error:
             self.codes[index] = error.code
             self.error = self.error or error.message
@@ -237,6 +238,15 @@ def _spawn(stage: "dict[str, Any]", env: "dict[bytes, bytes]", fds: "tuple[int, 
     except (OSError, ValueError) as error:
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_STARTED
         raise StageError(code, "%s: %s" % (_show(name), _why(error))) from None
+
+
+def _lower_priority(pid: int, nice: int) -> None:
+    """Programs stand behind the slot and the supervisor, which end them."""
+    try:
+        if nice > os.getpriority(os.PRIO_PROCESS, pid):
+            os.setpriority(os.PRIO_PROCESS, pid, nice)
+    except OSError:
+        pass  # it is gone
 
 
 def _look_up(name: bytes) -> bytes:

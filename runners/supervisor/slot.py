@@ -56,7 +56,6 @@ def main(sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ..
     for number in IGNORED:
         _signal.signal(number, _signal.SIG_IGN)
     adopts = _adopt_orphans()
-    _lower_priority(box.settings["nice"])
     rlimit.apply(limits)
     if box.settings["landlock"] is not None:
         landlock.restrict(box.settings["landlock"])
@@ -109,9 +108,3 @@ def _keep_only(kept: int, box: Box) -> None:
         os.closerange(low + 1, wanted)
         low = wanted
     os.closerange(low + 1, 1 << 16)
-
-
-def _lower_priority(nice: int) -> None:
-    now = os.getpriority(os.PRIO_PROCESS, 0)
-    if nice > now:
-        os.setpriority(os.PRIO_PROCESS, 0, nice)

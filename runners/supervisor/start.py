@@ -1,13 +1,12 @@
 """The first thing that runs in a box after BOOT: take SETUP, shut the doors, begin to serve."""
 
 import _signal  # type: ignore[import-not-found]
-import fcntl
 import marshal
 import os
 import sys
 
+from runners.supervisor import call, frames, landlock, path, system
 from runners.supervisor import filter as seccomp
-from runners.supervisor import frames, landlock, path, system
 from runners.supervisor.box import Box
 from runners.supervisor.deadman import DeadMan
 from runners.supervisor.dispatch import Dispatcher
@@ -22,8 +21,6 @@ if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
 __all__ = ["main"]
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
-F_SETPIPE_SZ = 1031
-PIPE_SIZE = 1 << 20
 
 
 def main() -> None:
@@ -36,10 +33,7 @@ def main() -> None:
         os.write(1, frames.reply('{"t":"fail","text":%s}' % frames.json_text(text[:2000])))
         os._exit(1)
     for fd in (0, 1):
-        try:
-            fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE)
-        except OSError:
-            pass  # no pipe, or the quota of the user is used up: it is only slower
+        call.widen(fd)
         os.set_blocking(fd, False)
     head = {"t": "hello", "version": frames.VERSION, "facts": facts}
     dispatcher.send(frames.reply(frames.json_text(head)))

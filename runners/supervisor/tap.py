@@ -8,6 +8,7 @@ from runners.supervisor import frames
 __all__ = ["Tap"]
 
 CHUNK = 64 * 1024
+"""What a pipe of a program holds; one of an operation may hold more."""
 
 
 class Tap:
@@ -19,11 +20,12 @@ class Tap:
     comes, and a slow reader slows the program.
     """
 
-    def __init__(self, call: int, stream: int, fd: int, keep: "int | None") -> None:
+    def __init__(self, call: int, stream: int, fd: int, keep: "int | None", chunk: int) -> None:
         self.call = call
         self.stream = stream
         self.fd = fd
         self.keep = keep
+        self.chunk = chunk
         self.credit = frames.WINDOW
         self.total = 0
         self.sent = 0
@@ -50,9 +52,9 @@ class Tap:
 
     def read(self) -> "bytes | None":
         """Read once: a frame to send, b"" when it was kept, None when there is nothing now."""
-        most = CHUNK
+        most = self.chunk
         if not self._past_head():
-            most = min(CHUNK, self.credit)
+            most = min(self.chunk, self.credit)
             if self.keep is not None:
                 most = min(most, self.keep - self.total)
         try:

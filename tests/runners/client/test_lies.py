@@ -113,7 +113,7 @@ WRONG_FRAMES = {
     "out of order": frame({"t": "out", "c": 1, "s": 1, "at": 5}, b"x")
     + frame({"t": "out", "c": 1, "s": 1, "at": 0}, b"x"),
     "more than the window": b"".join(
-        frame({"t": "out", "c": 1, "s": 1, "at": at * 200_000}, bytes(200_000)) for at in range(2)
+        frame({"t": "out", "c": 1, "s": 1, "at": at * 200_000}, bytes(200_000)) for at in range(6)
     ),
     "body where none belongs": frame(DONE, b"body"),
     "second hello": frame(HELLO),
