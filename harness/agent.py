@@ -104,13 +104,12 @@ class Agent:
             content_characters=content_characters,
             **settings,
         )
-        if repeat_guard:
-            self.hooks.after(RepeatGuard())
         self.transcript = Transcript()
         self._policy = policy
         self._system = system
         self._enclosed = enclosed
         self._trimmer = Trimmer(context_characters)
+        self._guard = RepeatGuard() if repeat_guard else None
         self._running = False
 
     async def run(self, text: str) -> LoopResult:
@@ -131,15 +130,7 @@ class Agent:
         try:
             await self._open()
             self.transcript.append(User(text))
-            loop = Loop(
-                self.model,
-                self.pipeline,
-                self.transcript,
-                self.signal,
-                self._trimmer,
-                self._definitions,
-            )
-            result = await loop.run()
+            result = await self._loop()
             status, spent = result.status, result.spent
             return result
         except ModelError:
@@ -155,6 +146,46 @@ class Agent:
             if not self._enclosed:
                 spent = spent or self.ledger.spent
                 self.events.emit(RunEnd(status, {"spent": spent.to_dict()}), step=0)
+
+    async def _loop(self) -> LoopResult:
+        loop = Loop(
+            self.model,
+            self.pipeline,
+            self.transcript,
+            self.signal,
+            self._trimmer,
+            self._definitions,
+            self._guard,
+            self._told,
+        )
+        try:
+            return await loop.run()
+        finally:
+            self._told = loop.told
+
+    async def go_on(
+        self, *, told: int, ended: tuple[str, str | None] | None = None
+    ) -> LoopResult:
+        """Go on with a conversation that was put into ``transcript``; for taking up a run.
+
+        Args:
+            told: how many of its messages the record has.
+            ended: status and answer where the conversation had ended already.
+        """
+        self._told = told
+        if ended is None:
+            return await self._loop()
+        status, answer = ended
+        spent = self.ledger.spent
+        return LoopResult(status, self.transcript.view(), spent.steps, answer, spent)
+
+    def twin(self, events: Events) -> Pipeline:
+        """A pipeline like this agent's that says what it does elsewhere, with a budget of its own.
+
+        Questions to the operator are not put again: what was permitted then is what is run.
+        """
+        ledger = Ledger(Budget(steps=10**6, tool_calls=10**6, wall_seconds=86400.0))
+        return self._make_pipeline(events, ledger, CallableApprover(_yes))
 
     def _definitions(self) -> tuple[ToolDefinition, ...]:
         """What the model is told of, after the prompt's hooks."""

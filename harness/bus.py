@@ -73,8 +73,7 @@ def record_fields(payload: Payload, step: int, call: str | None) -> dict[str, An
         fields["step"] = step
     if call is not None:
         fields["call"] = call
-    for name in payload.__slots__:
-        value = getattr(payload, name)
+    for name, value in zip(payload._fields, payload, strict=True):
         if value is None:
             continue
         if name == "facts":

@@ -1,10 +1,14 @@
-"""What happens in a run, as a closed union of typed payloads: one class for each record type."""
+"""What happens in a run, as a closed union of typed payloads: one class for each record type.
+
+Named tuples: nobody can change them, and a run makes many.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 __all__ = [
     "ApprovalAsked",
@@ -28,25 +32,30 @@ __all__ = [
 ]
 
 _Facts: TypeAlias = Mapping[str, Any]
+_NONE: _Facts = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class RunStart:
+class RunStart(NamedTuple):
     """A run begins. ``facts`` are further keys of the record: policy, image, model, budgets."""
 
-    type: ClassVar[str] = "run/start"
-    facts: _Facts = field(default_factory=dict)
+    facts: _Facts = _NONE
+
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "run/start"
 
 
-@dataclass(frozen=True, slots=True)
-class StepStart:
+class StepStart(NamedTuple):
     """A step begins; it counts once its reply is accepted."""
 
-    type: ClassVar[str] = "step/start"
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "step/start"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequested:
+class ModelRequested(NamedTuple):
     """A request goes out.
 
     The messages themselves are in the records before: ``added`` holds those of them that no
@@ -55,19 +64,21 @@ class ModelRequested:
     whenever the list differs from that of the last request.
     """
 
-    type: ClassVar[str] = "model/request"
     messages: int
     digest: str
     added: tuple[_Facts, ...] = ()
     omitted: int | None = None
     tools: tuple[_Facts, ...] | None = None
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "model/request"
 
-@dataclass(frozen=True, slots=True)
-class ModelAttempted:
+
+class ModelAttempted(NamedTuple):
     """One try at a provider."""
 
-    type: ClassVar[str] = "model/attempt"
     number: int
     model: str
     ok: bool
@@ -75,12 +86,15 @@ class ModelAttempted:
     status: int | None = None
     wait_seconds: float | None = None
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "model/attempt"
 
-@dataclass(frozen=True, slots=True)
-class ModelReplied:
+
+class ModelReplied(NamedTuple):
     """A reply was accepted. ``usage`` is there only as far as the provider reported it."""
 
-    type: ClassVar[str] = "model/reply"
     text: str
     calls: tuple[_Facts, ...]
     duration_seconds: float
@@ -90,22 +104,28 @@ class ModelReplied:
     reasoning: tuple[_Facts, ...] | None = None
     cut: bool | None = None
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "model/reply"
 
-@dataclass(frozen=True, slots=True)
-class ToolCalled:
+
+class ToolCalled(NamedTuple):
     """A call is about to be looked at; ``arguments`` is the raw text. ``origin``: model, task."""
 
-    type: ClassVar[str] = "tool/call"
     name: str
     arguments: str
     origin: str = "model"
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "tool/call"
 
-@dataclass(frozen=True, slots=True)
-class ToolJudged:
+
+class ToolJudged(NamedTuple):
     """The policy's verdict on a call."""
 
-    type: ClassVar[str] = "tool/verdict"
     name: str
     decision: str
     reason: str
@@ -119,35 +139,44 @@ class ToolJudged:
     policy: str | None = None
     action: Any = None
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "tool/verdict"
 
-@dataclass(frozen=True, slots=True)
-class ApprovalAsked:
+
+class ApprovalAsked(NamedTuple):
     """A question is put to the operator."""
 
-    type: ClassVar[str] = "approval/asked"
     name: str
     summary: str
     reason: str
     rule: str | None = None
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "approval/asked"
 
-@dataclass(frozen=True, slots=True)
-class ApprovalDecided:
+
+class ApprovalDecided(NamedTuple):
     """The answer: allowed, rejected, cancelled or unavailable; only the first permits."""
 
-    type: ClassVar[str] = "approval/decided"
     name: str
     answer: str
     by: str
     reason: str | None = None
     duration_seconds: float = 0.0
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "approval/decided"
 
-@dataclass(frozen=True, slots=True)
-class ToolFinished:
+
+class ToolFinished(NamedTuple):
     """The final result of a call, whatever came of it; ``outcome`` is what the tool's facts say."""
 
-    type: ClassVar[str] = "tool/result"
     name: str
     ok: bool
     content: str
@@ -157,58 +186,81 @@ class ToolFinished:
     artifact: _Facts | None = None
     outcome: _Facts | None = None
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "tool/result"
 
-@dataclass(frozen=True, slots=True)
-class StepEnd:
+
+class StepEnd(NamedTuple):
     """A step is over; ``status`` is there when the run ends with it."""
 
-    type: ClassVar[str] = "step/end"
     calls: int
     duration_seconds: float
     status: str | None = None
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "step/end"
 
-@dataclass(frozen=True, slots=True)
-class VerifyStart:
+
+class VerifyStart(NamedTuple):
     """Verification begins, in a fresh session."""
 
-    type: ClassVar[str] = "verify/start"
-    facts: _Facts = field(default_factory=dict)
+    facts: _Facts = _NONE
+
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "verify/start"
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyEnd:
+class VerifyEnd(NamedTuple):
     """What verification found."""
 
-    type: ClassVar[str] = "verify/end"
-    facts: _Facts = field(default_factory=dict)
+    facts: _Facts = _NONE
+
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "verify/end"
 
 
-@dataclass(frozen=True, slots=True)
-class RunResumed:
+class RunResumed(NamedTuple):
     """A run goes on after a crash."""
 
-    type: ClassVar[str] = "run/resumed"
-    facts: _Facts = field(default_factory=dict)
+    facts: _Facts = _NONE
+
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "run/resumed"
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """Something that whoever reads the log should know; ``kind`` is a stable word."""
 
-    type: ClassVar[str] = "notice"
     kind: str
     text: str
     detail: _Facts | None = None
 
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "notice"
 
-@dataclass(frozen=True, slots=True)
-class RunEnd:
+
+class RunEnd(NamedTuple):
     """A run is over."""
 
-    type: ClassVar[str] = "run/end"
     status: str
-    facts: _Facts = field(default_factory=dict)
+    facts: _Facts = _NONE
+
+    @property
+    def type(self) -> str:
+        """The record type."""
+        return "run/end"
 
 
 Payload: TypeAlias = (

@@ -21,6 +21,7 @@ from harness.event import ModelAttempted, ModelReplied, ModelRequested, StepEnd,
 from harness.message import Assistant, Message, System, ToolMessage, User
 from harness.model import Attempt, Model, ModelRequest, Reply, ToolDefinition, accept_reply
 from harness.pipeline import Batch, Pipeline
+from harness.repeat import RepeatGuard
 from harness.signal import Signal
 
 __all__ = ["Loop", "LoopResult", "run_loop"]
@@ -81,7 +82,7 @@ async def run_loop(
 class Loop:
     """One run of the loop."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the agent names them all
         self,
         model: Model,
         pipeline: Pipeline,
@@ -89,6 +90,8 @@ class Loop:
         signal: Signal,
         trimmer: Trimmer | None = None,
         tools: Callable[[], tuple[ToolDefinition, ...]] | None = None,
+        repeat: RepeatGuard | None = None,
+        told: int = 0,
     ) -> None:
         self._model = model
         self._pipeline = pipeline
@@ -97,11 +100,17 @@ class Loop:
         self._signal = signal.child()
         self._events = pipeline.events
         self._ledger = pipeline.ledger
-        self._told = 0
+        self._repeat = repeat
+        self._told = told  # so many messages are in the record already
         self._definitions = tools or pipeline.registry.definitions
         self._tools: tuple[ToolDefinition, ...] | None = None
         self._denials = 0
         self._unanswered = 0
+
+    @property
+    def told(self) -> int:
+        """How many messages of the transcript the record has."""
+        return self._told
 
     async def run(self) -> LoopResult:
         """Step until something ends the run."""
@@ -228,7 +237,7 @@ class Loop:
             self._transcript.append(User(_CUT, origin="context"))
             return None, None
         batch = await self._pipeline.run(reply.calls, step=step, signal=self._signal)
-        self._append(batch)
+        self._append(reply, batch)
         if batch.broken is not None:
             raise batch.broken
         if not self._signal.cancelled:
@@ -237,16 +246,19 @@ class Loop:
                     return "completed", result.content
         return None, None
 
-    def _append(self, batch: Batch) -> None:
+    def _append(self, reply: Reply, batch: Batch) -> None:
         self._denials += batch.denials
         self._unanswered += batch.unanswered
         for result in batch.results:
             message = ToolMessage(result.call_id, result.tool, result.content, not result.ok)
             self._transcript.append(message)
         self._told = len(self._transcript)
-        for result in batch.results:
+        for call, result in zip(reply.calls, batch.results, strict=True):
             for note in result.contexts:
                 self._transcript.append(User(note, origin="context"))
+            advice = None if self._repeat is None else self._repeat.look(call, ok=result.ok)
+            if advice is not None:
+                self._transcript.append(User(advice, origin="context"))
 
 
 def _added(message: Message) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 __all__ = [
+    "NO_FACTS",
     "Artifact",
     "ErrorInfo",
     "Failure",
@@ -131,7 +132,7 @@ class ToolResult:
     contexts: tuple[str, ...] = ()
     artifact: Artifact | None = None
     ends_run: bool = False
-    facts: Mapping[str, Any] = field(default_factory=lambda: _NO_FACTS)
+    facts: Mapping[str, Any] = field(default_factory=lambda: NO_FACTS)
 
     def to_dict(self) -> dict[str, Any]:
         """The plain form: ok, tool and result, or ok, tool, error_type and error."""
@@ -145,7 +146,7 @@ class ToolResult:
         }
 
 
-_NO_FACTS: Mapping[str, Any] = MappingProxyType({})
+NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class NotJsonError(ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from harness.errors import RegistrationError
@@ -33,7 +33,6 @@ class ToolError(Exception):
         self.type = type
 
 
-@dataclass(slots=True)
 class Execution:
     """What a body knows of its call, and may do beside returning a value.
 
@@ -41,16 +40,40 @@ class Execution:
         call_id: the model's own id of the call.
         tool: the tool's name.
         step: the step that the call belongs to.
-        signal: cancelled when the result is no longer wanted; long bodies check it.
         plan: what the tool's ``prepare`` made, or None.
+        contexts: the notes so far.
     """
 
-    call_id: str
-    tool: str
-    step: int
-    signal: Signal
-    plan: Any = None
-    contexts: list[str] = field(default_factory=list)
+    __slots__ = ("_own", "_run", "call_id", "contexts", "plan", "step", "tool")
+
+    def __init__(self, call_id: str, tool: str, step: int, signal: Signal) -> None:
+        self.call_id = call_id
+        self.tool = tool
+        self.step = step
+        self.plan: Any = None
+        self.contexts: list[str] = []
+        self._run = signal
+        self._own: Signal | None = None
+
+    @property
+    def signal(self) -> Signal:
+        """Cancelled when the result is no longer wanted; long bodies check it."""
+        if self._own is None:
+            self._own = self._run.child()  # few bodies look, so it is made for those
+        return self._own
+
+    def begin(self, signal: Signal) -> None:
+        """Follow this signal from now on: another start of the body begins."""
+        self.end()
+        self._run = signal
+
+    def end(self, reason: str | None = None) -> None:
+        """The start is over; with a reason, whoever looks at its signal is told to stop."""
+        own, self._own = self._own, None
+        if own is not None:
+            own.release()
+            if reason is not None:
+                own.cancel(reason)
 
     def note(self, text: str) -> None:
         """Tell the model something beside the result; dropped when the result is blocked."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from harness.approval import Answer, ApprovalRequest, Approver, put_question
 from harness.arguments import ArgumentsError, decode_arguments
@@ -12,7 +11,7 @@ from harness.budget import Ledger
 from harness.bus import Events
 from harness.errors import LogError
 from harness.event import ToolCalled, ToolJudged
-from harness.hook import Allow, Ask, CallInfo, Decision, Deny, Hooks
+from harness.hook import Allow, Ask, Decision, Deny, Hooks
 from harness.judge import Judge, denial_text, strictest, verdict_fields
 from harness.message import ToolCall
 from harness.pipeline.case import Case
@@ -93,11 +92,7 @@ class Admission:
 
     def _open(self, call: ToolCall, step: int, signal: Signal) -> Case:
         entry = self.registry.entry(call.name)
-        tier = None if entry is None else entry.tool.tier
-        info = CallInfo(
-            call.id, call.name, call.arguments, None, entry is not None, tier, step, signal
-        )
-        return Case(call, info, entry, Execution(call.id, call.name, step, signal))
+        return Case(call, step, signal, entry, Execution(call.id, call.name, step, signal))
 
     def _read(self, case: Case) -> None:
         """Parse, look up, validate: structure first, then the tool's own rules."""
@@ -116,7 +111,7 @@ class Admission:
             if not faults and tool.rules is not None:
                 faults = [str(fault) for fault in tool.rules(arguments)]
             if not faults:
-                case.see(freeze(arguments))
+                case.arguments = freeze(arguments)
                 case.given = arguments if tool.parse is None else tool.parse(arguments)
         except Exception as error:  # a rule that cannot decide refuses
             faults = [f"$: the tool's rules failed: {safe_message(error, call.arguments)}"]
@@ -190,7 +185,7 @@ class Admission:
             digest = getattr(self.judge, "digest", None)
             fields = verdict_fields(verdict)
             payload = ToolJudged(case.call.name, policy=digest, action=action, **fields)
-            self.events.emit(payload, step=case.info.step, call=case.call.id)
+            self.events.emit(payload, step=case.step, call=case.call.id)
         return verdict
 
     async def _approved(self, case: Case, reason: str, verdict: Verdict | None) -> bool:
@@ -205,7 +200,7 @@ class Admission:
             summary=self._summary(case),
             reason=reason,
             rule=None if verdict is None else verdict.rule,
-            tier=case.info.tier,
+            tier=None if case.entry is None else case.entry.tool.tier,
             arguments=case.call.arguments,
             signal=case.signal,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from harness.hook import CallInfo
@@ -22,7 +22,8 @@ class Case:
 
     Attributes:
         call: as the model wrote it.
-        info: what hooks see.
+        step, signal: the step that it belongs to; cancelled with the run.
+        arguments: the validated arguments, frozen, or None.
         entry: the tool, or None.
         execution: what the body gets.
         given: what the body gets as arguments.
@@ -34,9 +35,11 @@ class Case:
     """
 
     call: ToolCall
-    info: CallInfo
+    step: int
+    signal: Signal
     entry: Entry | None
     execution: Execution
+    arguments: Mapping[str, Any] | None = None
     given: Any = None
     outcome: Success | Failure | None = None
     reserved: bool = False
@@ -45,12 +48,25 @@ class Case:
     denied: bool = False
     unanswered: bool = False
     duration_seconds: float = 0.0
-    notes: list[str] = field(default_factory=list)
+    _info: CallInfo | None = None
 
     @property
-    def signal(self) -> Signal:
-        """Cancelled with the run."""
-        return self.info.signal
+    def info(self) -> CallInfo:
+        """What hooks see; made once the arguments are known."""
+        if self._info is None:
+            call, entry = self.call, self.entry
+            tier = None if entry is None else entry.tool.tier
+            self._info = CallInfo(
+                call.id,
+                call.name,
+                call.arguments,
+                self.arguments,
+                entry is not None,
+                tier,
+                self.step,
+                self.signal,
+            )
+        return self._info
 
     @property
     def ready(self) -> bool:
@@ -69,10 +85,3 @@ class Case:
         """End the case before or in place of its body."""
         self.outcome = Failure(kind, message, type, code)
         self.skip_post = self.skip_post or skip_post
-
-    def see(self, arguments: Mapping[str, Any] | None) -> None:
-        """Let hooks see the validated arguments."""
-        info = self.info
-        self.info = CallInfo(
-            info.id, info.name, info.raw, arguments, info.known, info.tier, info.step, info.signal
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from harness.event import Notice, ToolFinished
 from harness.hook import UNSET, Accept, Block, Draft, Hooks, PostDecision
 from harness.pipeline.case import Case
 from harness.result import (
+    NO_FACTS,
     Artifact,
     Failure,
     FailureKind,
@@ -131,9 +132,9 @@ class Conclusion:
     ) -> ToolResult:
         ok = isinstance(outcome, Success)
         entry = case.entry
-        facts = {}
+        facts: Mapping[str, Any] = NO_FACTS
         if isinstance(outcome, Success) and entry is not None and entry.tool.facts is not None:
-            facts = dict(entry.tool.facts(outcome.value))
+            facts = freeze(entry.tool.facts(outcome.value))
         return ToolResult(
             tool=case.call.name,
             call_id=case.call.id,
@@ -144,7 +145,7 @@ class Conclusion:
             duration_seconds=round(case.duration_seconds, 6),
             contexts=tuple(contexts),
             ends_run=ok and entry is not None and entry.tool.ends_run,
-            facts=freeze(facts),
+            facts=facts,
         )
 
     def _finalize(self, case: Case, result: ToolResult) -> ToolResult:
@@ -199,7 +200,7 @@ class Conclusion:
             return self.artifacts.keep(content)
         except OSError as error:
             text = f"the whole output of {case.call.name} was not kept: {error.strerror}"
-            self.events.emit(Notice("artifact", text), step=case.info.step, call=case.call.id)
+            self.events.emit(Notice("artifact", text), step=case.step, call=case.call.id)
             return None
 
     def _tell(self, case: Case, result: ToolResult) -> None:
@@ -221,7 +222,7 @@ class Conclusion:
             artifact=None if result.artifact is None else asdict(result.artifact),
             outcome=result.facts or None,
         )
-        self.events.emit(payload, step=case.info.step, call=case.call.id)
+        self.events.emit(payload, step=case.step, call=case.call.id)
         for observer in tuple(self.hooks.observers):
             try:
                 answer = observer(case.info, result)
@@ -230,4 +231,4 @@ class Conclusion:
                     raise TypeError("an observer is a plain function")
             except Exception as failure:  # an observer must not change what it observes
                 text = f"an observer of tool results failed: {type(failure).__name__}"
-                self.events.emit(Notice("observer", text), step=case.info.step, call=case.call.id)
+                self.events.emit(Notice("observer", text), step=case.step, call=case.call.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,7 @@ class Dispatch:
     async def dispatch(self, case: Case) -> None:
         """Run a ready case to an outcome; only a broken box or log raises."""
         started = time.perf_counter()
-        step, call = current_step.set(case.info.step), current_call.set(case.call.id)
+        step, call = current_step.set(case.step), current_call.set(case.call.id)
         try:
             case.outcome = await self._chain(case)
         except (LogError, RunnerError):
@@ -96,22 +96,27 @@ class Dispatch:
         case.started = True
         assert case.entry is not None
         tool = case.entry.tool
-        own = case.signal.child() if extra is None else Signal.any(case.signal, extra)
-        case.execution = Execution(
-            case.call.id, name, case.info.step, own, case.execution.plan, case.execution.contexts
-        )
+        signal = case.signal if extra is None else Signal.any(case.signal, extra)
+        execution = case.execution
+        execution.begin(signal)
         seconds = tool.timeout_seconds or self.timeout_seconds
         try:
             watched = await supervise(
-                _work(case.entry, case.given, case.execution),
-                signal=own,
+                _work(case.entry, case.given, execution),
+                signal=signal,
                 seconds=seconds,
                 grace_seconds=self.grace_seconds,
-                on_timeout=lambda: own.cancel("timeout"),
+                on_timeout=_late(execution),
             )
         finally:
-            own.release()
+            execution.end()
+            if extra is not None:
+                signal.release()
         return _outcome(watched, case, seconds)
+
+
+def _late(execution: Execution) -> Callable[[], None]:
+    return lambda: execution.end("timeout")
 
 
 async def _work(entry: Entry, arguments: Any, execution: Execution) -> Any:  # noqa: ANN401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -27,6 +28,9 @@ Fsync = Literal["none", "end", "step", "event"]
 
 Redactor = Callable[[dict[str, Any]], dict[str, Any]]
 """Takes the fields of a record and returns what may be written of them."""
+
+_OWN = frozenset({"seq", "type", "run", "at", "t", "hash"})
+"""Keys that every record has, and that the log alone writes."""
 
 _SYNCED = {
     "none": frozenset[str](),
@@ -61,6 +65,7 @@ class EventLog:
     ) -> None:
         self.path = path
         self.run = run
+        self._run_text = json.dumps(run)
         self._descriptor = descriptor
         self._count = count
         self._head = head
@@ -148,23 +153,19 @@ class EventLog:
         if self._redact is not None:
             fields = self._redacted(fields)
         number = self._count
-        record = {
-            "seq": number,
-            "type": type,
-            "run": self.run,
-            "at": self._now(),
-            "t": time.monotonic_ns() // 1000 / 1_000_000,
-        }
         if not number:
-            record["schema"] = SCHEMA
-        expected = len(record) + len(fields)
-        record.update(fields)
-        if len(record) != expected or "hash" in fields:
+            fields = {"schema": SCHEMA, **fields}
+        if not _OWN.isdisjoint(fields):
             raise LogError(f"a {type} record repeats a key that the log itself writes")
         try:
-            body = encode_body(record)
+            rest = encode_body(fields)
         except (TypeError, ValueError) as error:
             raise LogError(f"a {type} record cannot be written as JSON: {error}") from error
+        t = time.monotonic_ns() // 1000 / 1_000_000
+        body = (
+            f'{{"seq":{number},"type":"{type}","run":{self._run_text},"at":"{self._now()}","t":{t!r}'
+            f"{',' if fields else ''}{rest[1:]}"
+        )
         digest = chain_hash(self._head, body)
         self._put((f'{body[:-1]},"hash":"{digest}"}}\n').encode(), sync=type in self._synced)
         self._head = digest
