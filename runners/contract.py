@@ -52,7 +52,9 @@ class SessionSpec:
         in_place: a host folder to bind as the workspace instead of an empty one.
         protect: with in_place, paths below the workspace that are bound read-only.
         runtime: an OCI runtime of the engine (docker box only).
-        protect: paths below ``in_place`` that programs may read but not change (decision 21).
+        workspace_mib: size of what will be copied in, 0 where it is not known. The docker box puts
+            a workspace that does not fit into its share of ``disk_mib`` on the engine's disk.
+        notice: receives a sentence for the operator where this session is weaker than asked.
     """
 
     run: str
@@ -63,7 +65,8 @@ class SessionSpec:
     in_place: Path | None = None
     protect: tuple[str, ...] = ()
     runtime: str | None = None
-    protect: tuple[str, ...] = ()
+    workspace_mib: int = 0
+    notice: Callable[[str], None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

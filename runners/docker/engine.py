@@ -102,6 +102,11 @@ class Engine:
             lambda api: list(api.containers(all=True, filters={"label": label}))
         )
 
+    async def volumes(self, label: str) -> list[dict[str, Any]]:
+        """All volumes with a label."""
+        found = await self._call(lambda api: api.volumes(filters={"label": label}))
+        return list(found.get("Volumes") or [])
+
     async def end_of(self, container: str, since: float) -> list[dict[str, Any]]:
         """What happened to a container up to its end, waiting for that for a moment."""
 
@@ -120,6 +125,10 @@ class Engine:
             return seen
 
         return await self._call(look)
+
+    async def put(self, container: str, folder: str, tar: bytes) -> None:
+        """Unpack an archive into a folder of a container that was only created."""
+        await self._call(lambda api: api.put_archive(container, folder, tar))
 
     async def has_path(self, container: str, path: str) -> bool:
         """Whether a container, running or not, has a file."""
@@ -192,6 +201,14 @@ def client_for(endpoint: Endpoint) -> Client:
     from docker import APIClient
     from docker.tls import TLSConfig
 
+    class DirectClient(APIClient):
+        """The environment's proxies and authorities are for the web, not for the engine.
+
+        The HTTP library would let REQUESTS_CA_BUNDLE replace the authority that is given here.
+        """
+
+        trust_env = property(lambda _: False, lambda _, __: None)
+
     options: dict[str, Any] = {"version": None, "timeout": CALL_SECONDS, "max_pool_size": THREADS}
     if endpoint.tls is not None:
         authority, certificate, key = endpoint.tls.files()
@@ -200,4 +217,4 @@ def client_for(endpoint: Endpoint) -> Client:
             ca_cert=str(authority) if endpoint.tls.verify else None,
             verify=endpoint.tls.verify,
         )
-    return APIClient(base_url=endpoint.url, **options)
+    return DirectClient(base_url=endpoint.url, **options)

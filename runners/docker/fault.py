@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import ssl
 from collections.abc import Iterator
 
 from runners.docker.endpoint import DEFAULT_SOCKET, Endpoint
@@ -74,6 +75,12 @@ def explain_answer(status: int, message: str, endpoint: Endpoint) -> RunnerError
 
 def explain_connection(error: Exception, endpoint: Endpoint) -> RunnerError:
     """The same for an error below HTTP."""
+    secure = next((cause for cause in causes(error) if isinstance(cause, ssl.SSLError)), None)
+    if secure is not None:
+        return NoEngineError(
+            f"no secure connection to the Docker engine at {endpoint.url}: {secure}",
+            "check ca.pem, cert.pem and key.pem in DOCKER_CERT_PATH or in the context",
+        )
     numbers = {number for number in map(number_of, causes(error)) if number}
     if errno.EACCES in numbers or errno.EPERM in numbers:
         return NoEngineError(
@@ -132,8 +139,10 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def number_of(error: BaseException) -> int:
-    """The errno of an error of the system, else 0."""
-    return (error.errno or 0) if isinstance(error, OSError) else 0
+    """The errno of an error of the system, else 0 (errors of TLS have numbers of their own)."""
+    if isinstance(error, ssl.SSLError) or not isinstance(error, OSError):
+        return 0
+    return error.errno or 0
 
 
 def innermost(error: BaseException) -> str:

@@ -111,7 +111,7 @@ async def interpreter_volume(engine: Engine, options: ContainerOptions, python: 
         container, _ = await engine.create(spec, name)
         if not await engine.has_path(container, f"{MOUNT}/python/{COMPLETE}"):
             packed = await pack(engine, replace(options, labels=labels), python)
-            await engine.call(lambda api: api.put_archive(container, MOUNT, packed))
+            await engine.put(container, MOUNT, packed)
     finally:
         await asyncio.shield(engine.remove(name))
     return Launch(VOLUME_PYTHON, volume)

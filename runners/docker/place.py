@@ -7,23 +7,34 @@ from pathlib import Path
 
 from runners.contract import SessionSpec
 from runners.docker.endpoint import Endpoint
+from runners.docker.spec import sizes_for
 from runners.errors import WorkspaceError
 
 __all__ = ["Place", "place_of"]
 
+FULL = 0.9
+"""A workspace that fills more of its folder leaves too little room to work in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The user of a box, and the host folder to bind, if any."""
+    """The user of a box, and what its workspace is: memory, a host folder, or the engine's disk.
+
+    Attributes:
+        user: uid and gid.
+        bind: the host folder to bind, if any.
+        on_disk: the workspace does not fit into memory.
+    """
 
     user: tuple[int, int]
     bind: str | None = None
+    on_disk: bool = False
 
 
 def place_of(endpoint: Endpoint, spec: SessionSpec, user: tuple[int, int]) -> Place:
     """Decide it; WorkspaceError says why a folder cannot be used in place (decision 21)."""
     if spec.in_place is None:
-        return Place(user)
+        return Place(user, on_disk=spec.workspace_mib > sizes_for(spec.limits).workspace * FULL)
     folder = spec.in_place
     if not endpoint.local:
         raise WorkspaceError(

@@ -8,17 +8,16 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from policies import Isolation
 from runners.client import connect
 from runners.contract import Probe, Session, SessionSpec
-from runners.docker.assess import Finding, assess, is_gvisor, runtime_level, warning_problem
-from runners.docker.attach import attach
-from runners.docker.channel import AttachChannel
+from runners.docker.assess import Finding, assess, is_gvisor, runtime_level
 from runners.docker.endpoint import find_endpoint
 from runners.docker.engine import Engine
-from runners.docker.fault import EngineFaultError, NoEngineError
+from runners.docker.fault import NoEngineError
 from runners.docker.image import BoxImage, find_image
 from runners.docker.labels import LABEL, LEASE_SECONDS, Labels
 from runners.docker.place import place_of
@@ -30,19 +29,16 @@ from runners.docker.spec import (
     PLAIN,
     ContainerOptions,
     container_paths,
-    container_spec,
 )
-from runners.docker.stream import dial
+from runners.docker.start import clear, is_transient, start
 from runners.docker.sweep import NAME_PREFIX, is_leftover
-from runners.errors import RunnerError, StartError, UnavailableError
+from runners.docker.volume import remove_volume, volume_is_leftover
+from runners.errors import RunnerError, UnavailableError
 from runners.owner import Owner
 from runners.setup import CONTAINER_COUNTERS, Setup
 from runners.supervisor import payload
 
 __all__ = ["DockerRunner"]
-
-START_SECONDS = 60.0
-"""From create to the supervisor's first word; a start that takes longer is killed."""
 
 ATTEMPTS = 3
 STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
@@ -131,7 +127,7 @@ class DockerRunner:
         raise AssertionError("the last attempt raises")
 
     async def sweep(self) -> Sequence[str]:
-        """Remove containers of dead harnesses; what cannot be judged stays."""
+        """Remove containers and volumes of dead harnesses; what cannot be judged stays."""
         engine = self._engine()
         try:
             found = await engine.containers(LABEL)
@@ -142,6 +138,10 @@ class DockerRunner:
             if is_leftover(container, time.time()):
                 await engine.remove(str(container["Id"]))
                 removed.append(str(container["Names"][0]).lstrip("/"))
+        for volume in await engine.volumes(LABEL):
+            name = str(volume["Name"])
+            if volume_is_leftover(volume) and await remove_volume(engine, name):
+                removed.append(name)
         return removed
 
     async def close(self) -> None:
@@ -187,6 +187,7 @@ class DockerRunner:
             image_volumes=image.volumes,
             workspace=spec.workspace,
             bind=place.bind,
+            on_disk="volume" if place.on_disk else "",
             protect=spec.protect if place.bind is not None else (),
             runtime=spec.runtime,
             tasks=GVISOR if is_gvisor(spec.runtime, found.info) else PLAIN,
@@ -204,51 +205,30 @@ class DockerRunner:
             raise UnavailableError(f"{verdict.reason}; {verdict.cure}")
         launch = await self._prover().launch(found.trial)
         session = secrets.token_hex(8)
+        name = f"{NAME_PREFIX}{session}"
         labels = Labels(session, spec.run, Owner.me()).mapping()
         options = launch.apply(replace(options, labels=labels), payload().argv(launch.python))
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                channel = await self._start(options, f"{NAME_PREFIX}{session}")
-        except TimeoutError:
-            raise StartError(
-                f"the container did not start within {START_SECONDS:.0f} s; it was removed"
-            ) from None
+        if options.on_disk:
+            say_on_disk(spec)
+            options = replace(options, on_disk=f"{name}-workspace")
         return await connect(
-            channel,
+            await start(engine, options, name),
             setup_for(spec),
             id=session,
             isolation=runtime_level(spec.runtime, found.info),
             image=image.lock,
+            on_close=partial(clear, engine, options),
         )
 
-    async def _start(self, options: ContainerOptions, name: str) -> AttachChannel:
-        """Create, attach, start, in this order; whatever fails leaves nothing behind."""
-        engine = self._engine()
-        creation = asyncio.ensure_future(engine.create(container_spec(options), name))
-        stream = None
-        try:
-            container, warnings = await asyncio.shield(creation)
-            problem = warning_problem(warnings)
-            if problem:
-                raise UnavailableError(f"the engine dropped a limit: {problem}")
-            stream = await dial(engine.endpoint)
-            await attach(stream, await engine.api_version(), container)
-            await engine.start(container)
-            return AttachChannel(engine, stream, container)
-        except BaseException:
-            if stream is not None:
-                await stream.close()
-            await asyncio.shield(abandon(engine, creation, name))
-            raise
 
-
-async def abandon(
-    engine: Engine, creation: asyncio.Future[tuple[str, list[str]]], name: str
-) -> None:
-    """Remove a container whose start failed, also when its creation is still under way."""
-    await asyncio.wait([creation])
-    if creation.exception() is None or is_transient(creation.exception()):
-        await engine.remove(name)
+def say_on_disk(spec: SessionSpec) -> None:
+    """Tell the operator that one limit does not hold."""
+    if spec.notice is not None:
+        spec.notice(
+            f"the workspace of {spec.workspace_mib} MiB does not fit into its share of the disk "
+            f"limit of {spec.limits.disk_mib} MiB: it is on the engine's disk, where its size is "
+            "not limited"
+        )
 
 
 def setup_for(spec: SessionSpec) -> Setup:
@@ -273,8 +253,3 @@ def setup_for(spec: SessionSpec) -> Setup:
         counters=CONTAINER_COUNTERS,
         poll=False,
     )
-
-
-def is_transient(error: BaseException | None) -> bool:
-    """Whether the same call may work a moment later."""
-    return isinstance(error, EngineFaultError) and error.transient

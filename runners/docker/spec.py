@@ -100,7 +100,7 @@ class ContainerOptions:
         workspace: path of the workspace in the box.
         bind: a host folder to be the workspace (``--in-place``), else it is a tmpfs.
         protect: paths below ``bind`` that are read-only.
-        volume: a named volume to be the workspace, for one that does not fit into memory.
+        on_disk: a volume to be the workspace instead of a tmpfs; it has no size of its own.
         tools: a read-only volume with an interpreter, and where it is mounted.
         runtime: an OCI runtime of the engine, None for its default.
         tasks: how processes of the box count on the host.
@@ -117,7 +117,7 @@ class ContainerOptions:
     workspace: str = "/workspace"
     bind: str | None = None
     protect: Sequence[str] = ()
-    volume: str | None = None
+    on_disk: str = ""
     tools: tuple[str, str] | None = None
     runtime: str | None = None
     tasks: Tasks = PLAIN
@@ -235,7 +235,7 @@ def tmpfs_mounts(options: ContainerOptions) -> dict[str, str]:
         paths["solution"]: sizes.side,
         HOME: sizes.side,
     }
-    if options.bind is not None or options.volume is not None:
+    if options.bind is not None or options.on_disk:
         del mebibytes[paths["workspace"]]
     return {path: tmpfs_options(size, options.user) for path, size in mebibytes.items()}
 
@@ -257,8 +257,8 @@ def mounts(options: ContainerOptions) -> list[dict[str, Any]]:
         for path in options.protect:
             inside = f"{options.workspace}/{path}"
             found.append(bind_mount(f"{options.bind}/{path}", inside, read_only=True))
-    if options.volume is not None:
-        found.append(volume_mount(options.volume, options.workspace, read_only=False))
+    elif options.on_disk:
+        found.append(volume_mount(options.on_disk, options.workspace, read_only=False))
     if options.tools is not None:
         volume, path = options.tools
         found.append(volume_mount(volume, path, read_only=True))

@@ -278,6 +278,22 @@ async def test_a_workspace_at_another_place_is_made_there(open_box):
     assert (await box.sh("pwd; echo x > y; ls")).stdout.text() == "/app/src\ny\n"
 
 
+async def test_a_workspace_that_does_not_fit_into_memory_is_on_disk_and_this_is_said(
+    open_box, ours, api
+):
+    said: list[str] = []
+    box = await open_box(workspace_mib=100, notice=said.append)
+    script = "dd if=/dev/zero of=big bs=1M count=100 status=none && stat -c '%u %s' big; id -u"
+    assert (await box.sh(script)).stdout.text() == f"1000 {100 << 20}\n1000\n"
+    assert "on the engine's disk, where its size is not limited" in said[0]
+    volumes = {v["Name"] for v in api.volumes()["Volumes"] or []}
+    (mount,) = api.inspect_container(next(iter(ours())))["Mounts"]
+    assert mount["Name"] in volumes
+    await box.session.close()
+    assert mount["Name"] not in {v["Name"] for v in api.volumes()["Volumes"] or []}
+    assert ours() == {}
+
+
 @pytest.mark.parametrize(
     ("name", "cure"),
     [

@@ -114,6 +114,14 @@ def test_in_place_the_workspace_is_the_operators_folder_and_protected_paths_are_
     ]
 
 
+def test_a_workspace_on_disk_is_a_volume():
+    config = host(on_disk="v")
+    assert "/workspace" not in config["Tmpfs"]
+    assert [(m["Type"], m["Source"], m["Target"]) for m in config["Mounts"]] == [
+        ("volume", "v", "/workspace")
+    ]
+
+
 def test_without_in_place_nothing_of_the_host_is_mounted():
     assert host()["Mounts"] == []
 
