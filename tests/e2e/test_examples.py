@@ -109,8 +109,9 @@ def test_an_example_ends_as_its_agent_deserves(task, box, agent, request, tmp_pa
     before = tree_digest(workspace)
     run = run_task(task, box, agent, tmp_path / "run")
     assert tree_digest(workspace) == before
-    expected = (1, "failed") if agent == "nop" else (0, "passed")
-    assert (run.code, run.result["verdict"]) == expected, run.words
+    code, verdict = (1, "failed") if agent == "nop" else (0, "passed")
+    assert run.code == code, run.words
+    assert run.result["verdict"] == verdict
     patch = (run.folder / "patch.diff").read_bytes()
     if agent == "nop":
         assert patch == b""
