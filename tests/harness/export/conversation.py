@@ -10,7 +10,7 @@ from harness.message import Message, ToolCall
 from harness.model import Reply, Usage
 from harness.models.scripted import ScriptedModel
 from harness.record import EventLog
-from harness.tool import tool
+from harness.tool import define_tool
 
 REPLIES = [
     Reply("I try", (ToolCall("a", "echo", '{"text": "one"}'), ToolCall("b", "echo", "{oops"))),
@@ -19,13 +19,13 @@ REPLIES = [
 ]
 
 
-@tool
+@define_tool
 def echo(text: str) -> str:
     """Says it again, word for word."""
     return text
 
 
-@tool
+@define_tool
 def boom() -> str:
     """Always fails, whatever it is given."""
     raise ValueError("out of order: \ud800")
