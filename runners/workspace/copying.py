@@ -7,6 +7,7 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -68,8 +69,11 @@ async def write_while_putting(
     out, into = os.pipe()
     with suppress(OSError):  # a larger pipe is faster, but a user may not have many
         fcntl.fcntl(into, F_SETPIPE_SZ, 1 << 20)
+    # A thread of its own: shared ones may all be writers, each waiting for a reader without one.
+    thread = ThreadPoolExecutor(1, "copy-in")
     loop = asyncio.get_running_loop()
-    writing = loop.run_in_executor(None, write_both, source, tree, archive, into)
+    writing = loop.run_in_executor(thread, write_both, source, tree, archive, into)
+    thread.shutdown(wait=False)
     try:
         await session.put_tree(Path(f"/dev/fd/{out}"), root=root)
     except BaseException:

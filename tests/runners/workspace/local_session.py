@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -16,6 +17,9 @@ class FolderSession:
         self.folder = folder
 
     async def put_tree(self, tar: Path, *, root: str = "workspace") -> None:
+        await asyncio.to_thread(self.put, tar)
+
+    def put(self, tar: Path) -> None:
         descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             with tar.open("rb") as file:

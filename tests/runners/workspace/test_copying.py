@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Iterator
@@ -309,3 +310,12 @@ async def test_a_folder_that_cannot_be_read_is_named_and_nothing_comes_out_there
     (source / "closed").chmod(0o700)
     assert [left.path for left in copied.tree.left_out] == ["closed"]
     assert [change.path for change in out.changes] == ["g"]
+
+
+async def test_many_copies_at_once_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """More of them than the event loop has threads, each larger than a pipe."""
+    source = make(tmp_path / "source", {"f": b"x" * (2 << 20)})
+    boxes = [make(tmp_path / f"box{count}", {}) for count in range(40)]
+    copies = [put_folder(FolderSession(box), source, root="workspace") for box in boxes]  # type: ignore[arg-type]
+    await asyncio.gather(*copies)
+    assert [tell(box) == tell(source) for box in boxes] == [True] * 40
