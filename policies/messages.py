@@ -13,9 +13,10 @@ from policies.verdict import Decision, Verdict, fast_verdict
 if TYPE_CHECKING:
     from policies.policy import Policy
 
-__all__ = ["denial", "shown"]
+__all__ = ["denial", "shortened", "shown"]
 
 LONGEST_SHOWN = 60
+LONGEST_LINE = 100
 MOST_EXPECTED = 8
 
 
@@ -60,12 +61,18 @@ def message(policy: Policy, argv: Sequence[str], finding: Finding, miss: Miss) -
         if finding.ban.rule.reason:
             text += f": {finding.ban.rule.reason}"
     elif finding.nearest is not None:
-        text += f" (nearest: rule {finding.nearest.rule.name}: {finding.nearest.line.text})"
+        near = shortened(finding.nearest.line.text)
+        text += f" (nearest: rule {finding.nearest.rule.name}: {near})"
         if finding.nearest.rule.reason:
             text += f": {finding.nearest.rule.reason}"
     elif miss.reason == "no-program" and argv:
         text += close_names(policy, argv[min(miss.word, len(argv) - 1)])
     return text
+
+
+def shortened(line: str) -> str:
+    """A line for a message: its beginning says which it is."""
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 3] + "..."
 
 
 def listed(words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from policies.loading.examples import prove
 from policies.loading.layers import BUILTIN, fix_for, profile_names, read_layers
 from policies.policy import Policy
 
-__all__ = ["load", "profile_names"]
+__all__ = ["Loaded", "compile_layers", "load", "profile_names"]
 
 
 def load(source: str | Path) -> Policy:

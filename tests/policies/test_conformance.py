@@ -34,15 +34,14 @@ def policy_of(written: str, tmp_path: Path) -> Policy:
     """A policy file of exactly these lines."""
     lines: dict[str, list[str]] = {"allow": [], "ask": [], "deny": []}
     styles: list[str] = []
-    for text in re.split(r" \+ (?=[a-z:]+ )", written):
+    for part in re.split(r" \+ (?=[a-z:]+ )", written):
         kind = "allow"
-        found = PREFIX.match(text)
+        found = PREFIX.match(part)
+        text = part[found.end() :] if found else part
         if found and found[1] in ("posix", "words"):
             styles = [f'[program.{p}]\nstyle = "{found[1]}"\n' for p in programs(written)]
-            text = text[found.end() :]
         elif found:
             kind = found[1]
-            text = text[found.end() :]
         lines[kind].append(text)
     content = 'schema = 1\nname = "v"\n' + "".join(styles) + '[[rule]]\nname = "r"\n'
     content += "".join(f"{kind} = {json.dumps(texts)}\n" for kind, texts in lines.items() if texts)

@@ -184,9 +184,11 @@ def test_an_inner_ask_asks_for_the_whole(tmp_path):
 
 def test_conditions_of_all_lines_that_match_are_joined_strictest(tmp_path):
     rules = (
-        '[[rule]]\nname = "a"\nallow = ["ls [-l]"]\nisolation = "namespace"\nnetwork = ["x.org", "y.org"]\n'
+        '[[rule]]\nname = "a"\nallow = ["ls [-l]"]\nisolation = "namespace"\n'
+        'network = ["x.org", "y.org"]\n'
         "limits = { wall_seconds = 50, memory_mib = 10 }\n"
-        '[[rule]]\nname = "b"\nallow = ["ls"]\nisolation = "container"\nnetwork = ["y.org"]\nruns_code = true\n'
+        '[[rule]]\nname = "b"\nallow = ["ls"]\nisolation = "container"\n'
+        'network = ["y.org"]\nruns_code = true\n'
         "limits = { wall_seconds = 5 }\n"
     )
     verdict = judge(policy(tmp_path, rules), "ls")

@@ -99,7 +99,7 @@ def samples(draw, program="prog"):
         cut = draw_word(st.integers(0, len(chunks)))
         before = [w for chunk in chunks[:cut] for w in chunk]
         behind = [w for chunk in chunks[cut:] for w in chunk]
-        return tuple([program, *pinned, *before, *rest, *behind])
+        return (program, *pinned, *before, *rest, *behind)
 
     return text, commands()
 
@@ -183,6 +183,13 @@ def words():
     return st.lists(word, max_size=8).map(lambda ws: ("prog", *ws))
 
 
+def plan_or_error(text: str) -> Plan | LineError:
+    try:
+        return parse_line(text)
+    except LineError as error:
+        return error
+
+
 WILD = (
     "prog [-{ab,c INT,d[TEXT]}] [--x[=]PATH] [-<INT>] [PATH...] [-- PATH...]",
     "prog sub [ANY...]",
@@ -215,16 +222,14 @@ def test_judging_never_raises(argv):
     )
 )
 def test_reading_a_line_gives_a_plan_or_a_reason_with_a_column(text):
-    try:
-        plan = parse_line(text)
-    except LineError as error:
-        assert error.reason.startswith("plan:")
-        assert 0 <= error.column <= len(text)
-        assert error.message
+    read = plan_or_error(text)
+    if isinstance(read, LineError):
+        assert read.reason.startswith("plan:")
+        assert 0 <= read.column <= len(text)
+        assert read.message
     else:
-        assert isinstance(plan, Plan)
-        assert len(plan.links) == len(plan.steps) - 1
-        TOTAL.judge_plan(plan)
+        assert len(read.links) == len(read.steps) - 1
+        TOTAL.judge_plan(read)
 
 
 @settings(max_examples=100, deadline=None)

@@ -65,7 +65,10 @@ def test_what_is_not_toml_is_refused_with_its_place(tmp_path):
 
 
 def test_an_example_that_does_not_hold_keeps_the_file_from_loading(tmp_path):
-    text = '[[rule]]\nname = "r"\nallow = ["ls [-l]"]\nmatch = ["ls -l", "ls -a"]\nnot_match = ["ls"]\n'
+    text = (
+        '[[rule]]\nname = "r"\nallow = ["ls [-l]"]\n'
+        'match = ["ls -l", "ls -a"]\nnot_match = ["ls"]\n'
+    )
     assert faults(tmp_path, text) == [
         "6:19 example of rule 'r': must not be denied, got deny (unknown-option@1)",
         "7:14 example of rule 'r': must be denied, got allow by rule r: ls [-l]",
@@ -106,7 +109,7 @@ def test_extending_what_does_not_exist_is_an_error_at_its_place(other, tmp_path)
 
 
 def test_a_policy_that_does_not_exist_names_the_profiles():
-    with pytest.raises(PolicyFileError, match="built-in profiles: .*python-dev"):
+    with pytest.raises(PolicyFileError, match=r"built-in profiles: .*python-dev"):
         policies.load("nope")
 
 
