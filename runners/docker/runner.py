@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from policies import Isolation
 from runners.client import connect
@@ -48,10 +49,7 @@ OWN_IMAGE = "python"
 
 
 class DockerRunner:
-    """Sessions in containers of the engine that the docker command would use.
-
-    A runner belongs to one event loop.
-    """
+    """Sessions in containers of the engine that the docker command would use."""
 
     def __init__(
         self,
@@ -76,7 +74,9 @@ class DockerRunner:
         self._image = image
         self._cpus = cpus
         self._proofs = proofs or Proofs(state_folder())
-        self._starts = asyncio.Semaphore(STARTS_AT_ONCE)
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
         self._proving: Prover | None = None
         self._found: dict[str | None, Finding] = {}
 
@@ -120,7 +120,7 @@ class DockerRunner:
             retry=retry_if_exception(is_transient),
             reraise=True,
         )
-        async with self._starts:
+        async with self._turn():
             async for attempt in retrying:
                 with attempt:
                     return await self._open_once(spec)
@@ -161,6 +161,11 @@ class DockerRunner:
             version, info = await asyncio.gather(engine.version(), engine.info())
             self._found[runtime] = Finding(engine.endpoint, version, info, runtime)
         return self._found[runtime]
+
+    def _turn(self) -> asyncio.Semaphore:
+        """A semaphore belongs to one event loop, a runner need not."""
+        loop = asyncio.get_running_loop()
+        return self._turns.setdefault(loop, asyncio.Semaphore(STARTS_AT_ONCE))
 
     def _prover(self) -> Prover:
         if self._proving is None:

@@ -156,6 +156,29 @@ async def test_a_sweep_takes_what_the_dead_left_and_leaves_the_rest(create, runn
     assert len(removed) >= 1
 
 
+@pytest.fixture
+def create_volume(api, run):
+    """A volume of a workspace, as a harness makes one."""
+    made: list[str] = []
+
+    def create_volume(owner: Owner) -> str:
+        made.append(f"stockade-{secrets.token_hex(6)}-workspace")
+        api.create_volume(made[-1], labels=Labels(made[-1], run, owner).mapping())
+        return made[-1]
+
+    yield create_volume
+    left = {volume["Name"] for volume in api.volumes()["Volumes"] or []}
+    for name in left & set(made):
+        api.remove_volume(name)
+
+
+async def test_a_sweep_takes_volumes_of_the_dead_only(create_volume, runner, api):
+    dead, kept = create_volume(DEAD), create_volume(Owner.me())
+    await runner.sweep()
+    left = {volume["Name"] for volume in api.volumes()["Volumes"] or []}
+    assert (dead in left, kept in left) == (False, True)
+
+
 async def test_of_two_harnesses_the_living_one_keeps_its_box(harness, ours, runner):
     alive, dead = harness("idle"), harness("idle")
     alive.wait_for("open")
