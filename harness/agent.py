@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Protocol
 
-from harness.approval import Approver
+from harness.approval import Approver, CallableApprover
 from harness.artifact import ArtifactStore
 from harness.budget import Budget, Ledger
 from harness.bus import Events
@@ -92,17 +93,18 @@ class Agent:
         self.signal = signal or Signal()
         self.hooks = hooks or Hooks()
         self.ledger = Ledger(budget or _budget_of(policy))
-        self.pipeline = Pipeline(
+        self._make_pipeline = partial(
+            Pipeline,
             self.registry,
             hooks=self.hooks,
             judge=policy,
-            approver=approver,
-            events=self.events,
-            ledger=self.ledger,
             artifacts=artifacts,
             root="/workspace" if session is None else session.paths["workspace"],
             content_characters=content_characters,
             **settings,
+        )
+        self.pipeline = self._make_pipeline(
+            approver=approver, events=self.events, ledger=self.ledger
         )
         self.transcript = Transcript()
         self._policy = policy
@@ -111,6 +113,7 @@ class Agent:
         self._trimmer = Trimmer(context_characters)
         self._guard = RepeatGuard() if repeat_guard else None
         self._running = False
+        self._told = 0
 
     async def run(self, text: str) -> LoopResult:
         """Say something and run until an answer or a limit."""
@@ -163,9 +166,7 @@ class Agent:
         finally:
             self._told = loop.told
 
-    async def go_on(
-        self, *, told: int, ended: tuple[str, str | None] | None = None
-    ) -> LoopResult:
+    async def go_on(self, *, told: int, ended: tuple[str, str | None] | None = None) -> LoopResult:
         """Go on with a conversation that was put into ``transcript``; for taking up a run.
 
         Args:
@@ -185,7 +186,8 @@ class Agent:
         Questions to the operator are not put again: what was permitted then is what is run.
         """
         ledger = Ledger(Budget(steps=10**6, tool_calls=10**6, wall_seconds=86400.0))
-        return self._make_pipeline(events, ledger, CallableApprover(_yes))
+        yes = CallableApprover(lambda _: True)
+        return self._make_pipeline(approver=yes, events=events, ledger=ledger)
 
     def _definitions(self) -> tuple[ToolDefinition, ...]:
         """What the model is told of, after the prompt's hooks."""

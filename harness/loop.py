@@ -10,19 +10,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from harness.asking import Asking
 from harness.budget import Spent
 from harness.bus import current_step
 from harness.context import Transcript, Trimmer
-from harness.errors import ModelError
-from harness.event import ModelAttempted, ModelReplied, ModelRequested, StepEnd, StepStart
-from harness.message import Assistant, Message, System, ToolMessage, User
-from harness.model import Attempt, Model, ModelRequest, Reply, ToolDefinition, accept_reply
+from harness.event import StepEnd, StepStart
+from harness.message import Assistant, Message, ToolMessage, User
+from harness.model import Model, Reply, ToolDefinition
 from harness.pipeline import Batch, Pipeline
 from harness.repeat import RepeatGuard
 from harness.signal import Signal
+from runners import RunnerError
 
 __all__ = ["Loop", "LoopResult", "run_loop"]
 
@@ -82,7 +82,7 @@ async def run_loop(
 class Loop:
     """One run of the loop."""
 
-    def __init__(  # noqa: PLR0913 - the agent names them all
+    def __init__(  # noqa: PLR0913, PLR0917 - the agent names them all
         self,
         model: Model,
         pipeline: Pipeline,
@@ -93,24 +93,28 @@ class Loop:
         repeat: RepeatGuard | None = None,
         told: int = 0,
     ) -> None:
-        self._model = model
         self._pipeline = pipeline
         self._transcript = transcript
-        self._trimmer = trimmer or Trimmer()
         self._signal = signal.child()
         self._events = pipeline.events
         self._ledger = pipeline.ledger
         self._repeat = repeat
-        self._told = told  # so many messages are in the record already
-        self._definitions = tools or pipeline.registry.definitions
-        self._tools: tuple[ToolDefinition, ...] | None = None
+        self._asking = Asking(
+            model,
+            transcript,
+            pipeline.events,
+            trimmer or Trimmer(),
+            tools or pipeline.registry.definitions,
+            grace_seconds=pipeline.grace_seconds,
+            told=told,
+        )
         self._denials = 0
         self._unanswered = 0
 
     @property
     def told(self) -> int:
         """How many messages of the transcript the record has."""
-        return self._told
+        return self._asking.told
 
     async def run(self) -> LoopResult:
         """Step until something ends the run."""
@@ -143,91 +147,35 @@ class Loop:
         current_step.set(number)
         started = time.perf_counter()
         self._events.emit(StepStart())
-        status, answer, calls = "model_error", None, 0
+        status: str | None = "aborted"
+        answer, calls = None, 0
         try:
-            reply = await self._ask()
+            reply = await self._asking.ask(self._signal)
             if reply is None:
-                status = self._stop() or "aborted"
+                status = self._stop()
                 return status, None
-            status, calls = "infrastructure", len(reply.calls)
-            ends, answer = await self._act(reply, number)
-            status = ends or self._stop() or ""
-            return status or None, answer
+            calls = len(reply.calls)
+            self._keep(reply)
+            status, answer = await self._act(reply, number)
+            status = status or self._stop()
+            return status, answer
+        except RunnerError:
+            status = "infrastructure"
+            raise
+        except Exception:
+            status = "model_error"
+            raise
         finally:
             seconds = round(time.perf_counter() - started, 6)
-            self._events.emit(StepEnd(calls, seconds, status or None))
+            self._events.emit(StepEnd(calls, seconds, status))
 
-    async def _ask(self) -> Reply | None:
-        """The model's answer, accepted and appended; None when nobody wants it any more."""
-        request = await self._request()
-        started = time.perf_counter()
-        try:
-            answer = await self._generate(request)
-            if self._signal.cancelled:
-                return None
-            reply = accept_reply(answer)
-        except ModelError as error:
-            if self._signal.cancelled:
-                return None
-            error.transcript = self._transcript.view()
-            raise
+    def _keep(self, reply: Reply) -> None:
+        """Count an accepted answer and append it."""
         self._ledger.steps += 1
         self._ledger.report(reply.usage)
-        self._events.emit(_replied(reply, time.perf_counter() - started))
         calls = tuple(reply.calls)
         self._transcript.append(Assistant(reply.text, calls, tuple(reply.reasoning)))
-        self._told = len(self._transcript)
-        return reply
-
-    async def _generate(self, request: ModelRequest) -> object:
-        """What the model says; None when it was cancelled, however it took that.
-
-        It is awaited in the loop's own task: that costs nothing, and a model is trusted to stop.
-        """
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(None) as scope:
-
-                def stop() -> None:
-                    scope.reschedule(loop.time() + self._pipeline.grace_seconds)
-
-                remove = self._signal.subscribe(stop)
-                try:
-                    return await self._model.generate(request)
-                finally:
-                    remove()
-        except Exception:
-            if self._signal.cancelled:
-                return None
-            raise
-
-    async def _request(self) -> ModelRequest:
-        view = await self._trimmer.view(self._transcript)
-        tools = self._definitions()
-        changed = None if tools == self._tools else tuple(map(asdict, tools))
-        self._tools = tools
-        self._events.emit(
-            ModelRequested(
-                messages=len(view),
-                digest=self._transcript.digest,
-                added=tuple(_added(m) for m in self._transcript.view(self._told)),
-                omitted=self._trimmer.omitted or None,
-                tools=changed,
-            )
-        )
-        return ModelRequest(view, tools, self._signal, None, self._attempted)
-
-    def _attempted(self, attempt: Attempt) -> None:
-        self._events.emit(
-            ModelAttempted(
-                attempt.number,
-                attempt.model,
-                attempt.ok,
-                attempt.error or None,
-                attempt.status,
-                attempt.wait_seconds or None,
-            )
-        )
+        self._asking.told = len(self._transcript)
 
     async def _act(self, reply: Reply, step: int) -> tuple[str | None, str | None]:
         """Run the calls of an answer and append their results; how the run ends, if it does."""
@@ -252,33 +200,10 @@ class Loop:
         for result in batch.results:
             message = ToolMessage(result.call_id, result.tool, result.content, not result.ok)
             self._transcript.append(message)
-        self._told = len(self._transcript)
+        self._asking.told = len(self._transcript)
         for call, result in zip(reply.calls, batch.results, strict=True):
             for note in result.contexts:
                 self._transcript.append(User(note, origin="context"))
             advice = None if self._repeat is None else self._repeat.look(call, ok=result.ok)
             if advice is not None:
                 self._transcript.append(User(advice, origin="context"))
-
-
-def _added(message: Message) -> dict[str, Any]:
-    """A message that no other record has, as the log keeps it."""
-    if isinstance(message, System | User):
-        origin = "system" if isinstance(message, System) else message.origin
-        return {"role": origin, "text": message.text}
-    return {"role": type(message).__name__.lower(), **asdict(message)}
-
-
-def _replied(reply: Reply, seconds: float) -> ModelReplied:
-    return ModelReplied(
-        text=reply.text,
-        calls=tuple(
-            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls
-        ),
-        duration_seconds=round(seconds, 6),
-        usage=None if reply.usage is None else reply.usage.reported() or None,
-        model=reply.model or None,
-        repairs=reply.repairs or None,
-        reasoning=tuple(map(asdict, reply.reasoning)) or None,
-        cut=reply.cut or None,
-    )

@@ -1,0 +1,140 @@
+"""One question to the model: the request, the wait for the answer, and the record of both."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from harness.bus import Events
+from harness.context import Transcript, Trimmer
+from harness.errors import ModelError
+from harness.event import ModelAttempted, ModelReplied, ModelRequested
+from harness.message import Message, System, User
+from harness.model import Attempt, Model, ModelRequest, Reply, ToolDefinition, accept_reply
+from harness.signal import Signal
+
+__all__ = ["Asking"]
+
+
+class Asking:
+    """Asks a model, turn after turn, about a transcript.
+
+    Attributes:
+        told: so many messages of the transcript are in the record already.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        transcript: Transcript,
+        events: Events,
+        trimmer: Trimmer,
+        tools: Callable[[], tuple[ToolDefinition, ...]],
+        *,
+        grace_seconds: float = 2.0,
+        told: int = 0,
+    ) -> None:
+        self.told = told
+        self._model = model
+        self._transcript = transcript
+        self._events = events
+        self._trimmer = trimmer
+        self._definitions = tools
+        self._grace_seconds = grace_seconds
+        self._tools: tuple[ToolDefinition, ...] | None = None
+
+    async def ask(self, signal: Signal) -> Reply | None:
+        """The model's answer, accepted and in the record; None when nobody wants it any more.
+
+        Raises:
+            ModelError: with the transcript as it was; nothing of a bad answer is kept.
+        """
+        request = await self._request(signal)
+        started = time.perf_counter()
+        try:
+            answer = await self._generate(request)
+            if signal.cancelled:
+                return None
+            reply = accept_reply(answer)
+        except ModelError as error:
+            error.transcript = self._transcript.view()
+            raise
+        self._events.emit(_replied(reply, time.perf_counter() - started))
+        return reply
+
+    async def _generate(self, request: ModelRequest) -> object:
+        """What the model says; None when it was cancelled, however it took that.
+
+        It is awaited in the loop's own task: that costs nothing, and a model is trusted to stop.
+        """
+        loop, signal = asyncio.get_running_loop(), request.signal
+        try:
+            async with asyncio.timeout(None) as scope:
+
+                def stop() -> None:
+                    scope.reschedule(loop.time() + self._grace_seconds)
+
+                remove = signal.subscribe(stop)
+                try:
+                    return await self._model.generate(request)
+                finally:
+                    remove()
+        except Exception:
+            if signal.cancelled:
+                return None
+            raise
+
+    async def _request(self, signal: Signal) -> ModelRequest:
+        view = await self._trimmer.view(self._transcript)
+        tools = self._definitions()
+        changed = None if tools == self._tools else tuple(map(asdict, tools))
+        self._tools = tools
+        self._events.emit(
+            ModelRequested(
+                messages=len(view),
+                digest=self._transcript.digest,
+                added=tuple(_added(m) for m in self._transcript.view(self.told)),
+                omitted=self._trimmer.omitted or None,
+                tools=changed,
+            )
+        )
+        self.told = len(self._transcript)
+        return ModelRequest(view, tools, signal, None, self._attempted)
+
+    def _attempted(self, attempt: Attempt) -> None:
+        self._events.emit(
+            ModelAttempted(
+                attempt.number,
+                attempt.model,
+                attempt.ok,
+                attempt.error or None,
+                attempt.status,
+                attempt.wait_seconds or None,
+            )
+        )
+
+
+def _added(message: Message) -> dict[str, Any]:
+    """A message that no other record has, as the log keeps it."""
+    if isinstance(message, System | User):
+        origin = "system" if isinstance(message, System) else message.origin
+        return {"role": origin, "text": message.text}
+    return {"role": type(message).__name__.lower(), **asdict(message)}
+
+
+def _replied(reply: Reply, seconds: float) -> ModelReplied:
+    return ModelReplied(
+        text=reply.text,
+        calls=tuple(
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls
+        ),
+        duration_seconds=round(seconds, 6),
+        usage=None if reply.usage is None else reply.usage.reported() or None,
+        model=reply.model or None,
+        repairs=reply.repairs or None,
+        reasoning=tuple(map(asdict, reply.reasoning)) or None,
+        cut=reply.cut or None,
+    )
