@@ -63,7 +63,7 @@ def loaded_from(source: str) -> Loaded:
 
 @policy.command(name="list")
 @json_option
-def list_profiles(*, as_json: bool) -> None:
+def list_profiles(*, as_json: bool) -> int:
     """Name the built-in profiles."""
     from policies import compile_layers, profile_names
 
@@ -73,16 +73,17 @@ def list_profiles(*, as_json: bool) -> None:
                  "isolation": one.policy.isolation.label, "lines": len(one.policy.lines),
                  "digest": one.policy.digest} for one in found]  # fmt: skip
         print_json({"profiles": rows})
-        return
+        return 0
     for one in found:
         click.echo(f"{one.policy.name:<12} {one.policy.description}")
+    return 0
 
 
 @policy.command()
 @click.argument("files", nargs=-1)
 @source_option
 @json_option
-def check(*, files: tuple[str, ...], source: str, as_json: bool) -> None:
+def check(*, files: tuple[str, ...], source: str, as_json: bool) -> int:
     """Load policies and prove every example; show all faults at once."""
     from policies import PolicyFileError
 
@@ -100,21 +101,22 @@ def check(*, files: tuple[str, ...], source: str, as_json: bool) -> None:
             continue
         kept = found.builder.kept
         examples = sum(len(r.fields.data.get(k, [])) for r in kept for k in ("match", "not_match"))
+        lines = len(found.policy.lines)
         results.append({"policy": name, "ok": True, "rules": len(kept), "examples": examples,
-                        "lines": len(found.policy.lines), "digest": found.policy.digest})  # fmt: skip
+                        "lines": lines, "digest": found.policy.digest})  # fmt: skip
         if not as_json:
-            lines = len(found.policy.lines)
             click.echo(f"{name}: {len(kept)} rules, {lines} lines, {examples} examples hold")
     if as_json:
         print_json({"policies": results})
     if broken:
-        sys.exit(2)
+        return 2
+    return 0
 
 
 @policy.command()
 @source_option
 @root_option
-def judge(*, source: str, root: str) -> None:
+def judge(*, source: str, root: str) -> int:
     """Read JSON commands, one a line, and print one JSON verdict a line.
 
     A line is a list of words, {"argv": [...], "cwd": "."} or {"line": "a | b"}.
@@ -136,7 +138,8 @@ def judge(*, source: str, root: str) -> None:
                       "message": f"line {number}: {error}"}  # fmt: skip
         click.echo(json.dumps(answer, separators=(",", ":")))
     if bad:
-        sys.exit(2)
+        return 2
+    return 0
 
 
 @policy.command()
@@ -148,7 +151,7 @@ def judge(*, source: str, root: str) -> None:
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 def explain(
     *, source: str, root: str, line: str | None, cwd: str, as_json: bool, argv: tuple[str, ...]
-) -> None:
+) -> int:
     """Say why a command is decided as it is, and the smallest edit that would allow it."""
     from policies import Command, LineError, Pipeline, explain_command, parse_line
 
@@ -167,7 +170,7 @@ def explain(
             else:
                 click.echo(f"deny: {error.message} ({error.reason})\n  {visible(line)}")
                 click.echo("  " + " " * error.column + "^")
-            sys.exit(FINDINGS)
+            return FINDINGS
         commands = [
             Command(stage.argv, cwd, env=stage.env)
             for step in plan.steps
@@ -182,7 +185,8 @@ def explain(
         for one in explained:
             click.echo(visible(one.text()))
     if any(one.verdict.decision.label == "deny" for one in explained):
-        sys.exit(FINDINGS)
+        return FINDINGS
+    return 0
 
 
 @policy.command()
@@ -193,7 +197,7 @@ def explain(
 @click.option("--junit", type=click.Path(path_type=Path), help="Write a JUnit report.")
 def test(
     *, files: tuple[Path, ...], source: str, root: str, as_json: bool, junit: Path | None
-) -> None:
+) -> int:
     """Judge the [[case]] tables of fixture files and compare."""
     from policies import junit_report, load, run_fixtures
 
@@ -212,7 +216,8 @@ def test(
                                f"  got      {result.got}\n  {result.message}"))  # fmt: skip
         click.echo(f"{len(results)} cases, {len(failed)} failed")
     if failed:
-        sys.exit(FINDINGS)
+        return FINDINGS
+    return 0
 
 
 @policy.command()
@@ -225,7 +230,7 @@ def test(
 @json_option
 def lint(
     *, files: tuple[str, ...], source: str, strict: bool, form: str, fail_on: str, as_json: bool
-) -> None:
+) -> int:
     """Find what a policy that loads may still get wrong."""
     from policies import lint_policy, sarif
 
@@ -247,13 +252,14 @@ def lint(
         click.echo(f"{len(open_)} findings, {waived} waived", err=True)
     order = ("error", "warning", "note")
     if any(order.index(f.severity) <= order.index(fail_on) for f in open_):
-        sys.exit(FINDINGS)
+        return FINDINGS
+    return 0
 
 
 @policy.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if it would.")
-def fmt(*, files: tuple[Path, ...], only_check: bool) -> None:
+def fmt(*, files: tuple[Path, ...], only_check: bool) -> int:
     """Print synopsis lines in their canonical form, in place."""
     from policies import format_policy
 
@@ -267,14 +273,15 @@ def fmt(*, files: tuple[Path, ...], only_check: bool) -> None:
             if not only_check:
                 path.write_text(text, "utf-8")
     if changed and only_check:
-        sys.exit(FINDINGS)
+        return FINDINGS
+    return 0
 
 
 @policy.command()
 @source_option
 @click.option("--program", metavar="NAME", help="Only the lines of this program.")
 @json_option
-def show(*, source: str, program: str | None, as_json: bool) -> None:
+def show(*, source: str, program: str | None, as_json: bool) -> int:
     """Print the merged policy, each line with the place it comes from."""
     from policies import show_lines
 
@@ -286,18 +293,20 @@ def show(*, source: str, program: str | None, as_json: bool) -> None:
         print_json({"name": merged.name, "digest": merged.digest,
                     "isolation": merged.isolation.label, "protect": list(merged.protect),
                     "redirect": sorted(merged.redirect), "lines": rows})  # fmt: skip
-        return
+        return 0
     click.echo(f"# {merged.name} {merged.digest}")
     click.echo(f"# isolation {merged.isolation.label}, redirect {sorted(merged.redirect)}")
     for line in lines:
         mark = " runs_code" if line.runs_code else ""
         click.echo(visible(f"{line.decision:<5} {line.text}"))
         click.echo(f"      # {line.rule}, {line.file}:{line.line}, {line.isolation}{mark}")
+    return 0
 
 
 @policy.command()
-def schema() -> None:
+def schema() -> int:
     """Print the JSON Schema of policy files, for editors."""
     from policies import policy_schema
 
     print_json(policy_schema())
+    return 0

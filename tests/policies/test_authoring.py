@@ -8,7 +8,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.policies.writing import HEAD, write
 
 import policies
 from policies import (
@@ -26,6 +25,7 @@ from policies import (
     run_fixtures,
     show_lines,
 )
+from tests.policies.writing import HEAD, write
 
 GIT = """
 [[rule]]
@@ -46,9 +46,23 @@ def explained(folder, *argv: str, text: str = GIT, **more):
 def test_the_nearest_miss_is_named_with_its_place(tmp_path):
     found = explained(tmp_path, "git", "log", "-n", "5000")
     near = found.nearest[0]
-    assert (found.verdict.reason, found.got, near.rule, near.line, near.column, near.word, near.expected) == (
-        "value-range", "5000", "git-read", 9, 3, 3, ("INT(1..1000)",),
-    )  # fmt: skip
+    assert (
+        found.verdict.reason,
+        found.got,
+        near.rule,
+        near.line,
+        near.column,
+        near.word,
+        near.expected,
+    ) == (
+        "value-range",
+        "5000",
+        "git-read",
+        9,
+        3,
+        3,
+        ("INT(1..1000)",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,9 +89,16 @@ def test_an_edit_is_offered_that_really_allows_the_command(argv, kind, before, a
 
 @pytest.mark.parametrize(
     "argv",
-    ["git log -- ../x", "git -c core.pager=id log", "./git log", "git log -n 500000", "timeout 5 git log -- /etc/x",
-     "bash -c id", "curl -K x https://a.org"],
-)  # fmt: skip
+    [
+        "git log -- ../x",
+        "git -c core.pager=id log",
+        "./git log",
+        "git log -n 500000",
+        "timeout 5 git log -- /etc/x",
+        "bash -c id",
+        "curl -K x https://a.org",
+    ],
+)
 def test_no_edit_is_offered_where_another_command_is_the_answer(argv, tmp_path):
     assert explained(tmp_path, *argv.split()).edits == ()
 
@@ -119,12 +140,15 @@ def test_show_names_the_origin_of_every_line(tmp_path):
         for x in show_lines(compile_layers(path, trust=False))
     ]
     assert got == [
-        ("ask", "cat", "high", "t.toml", 6), ("allow", "ls", "low", "low.toml", 5), ("deny", "ls (-R)", "low", "low.toml", 6),
-    ]  # fmt: skip
+        ("ask", "cat", "high", "t.toml", 6),
+        ("allow", "ls", "low", "low.toml", 5),
+        ("deny", "ls (-R)", "low", "low.toml", 6),
+    ]
 
 
 def test_formatting_prints_lines_canonically_and_leaves_the_rest(tmp_path):
-    text = '# words\n[[rule]]\nname = "r"   # kept\nallow = ["ls  [-l ,-a]   [PATH ...]", "x \'it\'"]\n'
+    text = '# words\n[[rule]]\nname = "r"   # kept\n'
+    text += 'allow = ["ls  [-l ,-a]   [PATH ...]", "x \'it\'"]\n'
     path = write(tmp_path, text)
     once = format_policy(compile_layers(path, trust=False))
     assert (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.policies.writing import write
 
 from policies import compile_layers, lint_policy, profile_names, sarif
+from tests.policies.writing import write
 
 EXAMPLES = 'match = []\nnot_match = ["nothing"]\n'
 
@@ -24,14 +24,18 @@ BOXED = 'runs_code = true\nisolation = "namespace"'
 PAIRS = {
     "L101": (allow("ls [-l]", "ls [-{la}]"), allow("ls [-r]", "ls [-{la}]")),
     "L102": (
-        rule('allow = ["git push origin"]\ndeny = ["git push"]\nruns_code = true\nisolation = "container"'),
-        rule('allow = ["git pull origin"]\ndeny = ["git push"]\nruns_code = true\nisolation = "container"'),
+        rule(f'allow = ["git push origin"]\ndeny = ["git push"]\n{BOXED}'),
+        rule(f'allow = ["git pull origin"]\ndeny = ["git push"]\n{BOXED}'),
     ),
     "L103": (
-        rule('ask = ["wc [PATH]"]\nallow = ["wc"]'), rule('ask = ["wc PATH"]\nallow = ["wc"]'),
+        rule('ask = ["wc [PATH]"]\nallow = ["wc"]'),
+        rule('ask = ["wc PATH"]\nallow = ["wc"]'),
     ),
     "L104": (rule('allow = ["ls"]\ndeny = ["rm"]'), rule('allow = ["ls"]\ndeny = ["ls (-R)"]')),
-    "L105": (rule('allow = ["ls"]\ndeny = ["ls [-R]"]'), rule('allow = ["ls"]\ndeny = ["ls (-R)"]')),
+    "L105": (
+        rule('allow = ["ls"]\ndeny = ["ls [-R]"]'),
+        rule('allow = ["ls"]\ndeny = ["ls (-R)"]'),
+    ),
     "L106": (allow("head [-n|--lines INT]"), allow("head [-n INT|--lines INT]")),
     "L107": (allow("ls -l [-a]"), allow("ls (-l) [-a]")),
     "L109": (allow("ls [PATH...]"), allow("ls [--] [PATH...]")),
@@ -41,12 +45,18 @@ PAIRS = {
     "L203": (allow("env [ANY...]"), allow("env CMD")),
     "L204": (allow("rg [--pre TEXT] TEXT"), allow("rg [--hidden] TEXT")),
     "L205": (allow("git [-c TEXT] log", more=BOXED), allow("git [-C DIR] log", more=BOXED)),
-    "L206": (allow("curl [-K FILE] URL", more='network = ["x.org"]'), allow("curl [-s] URL", more='network = ["x.org"]')),
+    "L206": (
+        allow("curl [-K FILE] URL", more='network = ["x.org"]'),
+        allow("curl [-s] URL", more='network = ["x.org"]'),
+    ),
     "L207": (allow("sort [-o FILE]"), allow("sort [-o PATH:rw]")),
     "L208": (allow("cat TEXT..."), allow("cat PATH...")),
     "L209": (allow("grep [-e TEXT] TEXT [--] [PATH...]"), allow("grep (-e TEXT) [--] [PATH...]")),
     "L210": (allow("rsync LINE PATH:rw"), allow("rsync PATH PATH:rw")),
-    "L211": (allow("cat OUT", top='[types]\nOUT = "RE(/[a-z.\\\\/]+/)"'), allow("cat OUT", top='[types]\nOUT = "PATH & RE(/[a-z.\\\\/]+/)"')),
+    "L211": (
+        allow("cat OUT", top='[types]\nOUT = "RE(/[a-z.\\\\/]+/)"'),
+        allow("cat OUT", top='[types]\nOUT = "PATH & RE(/[a-z.\\\\/]+/)"'),
+    ),
     "L212": (allow("ls ANY..."), allow("ls ANY...", more=BOXED)),
     "L213": (allow("awk TEXT"), allow("sed SED")),
     "L214": (allow("curl URL"), allow("curl URL", more='network = ["x.org"]')),
@@ -54,10 +64,13 @@ PAIRS = {
     "L216": (allow("chmod WORD PATH:rw"), allow("chmod MODE PATH:rw")),
     "L301": (allow("make", more="runs_code = true"), allow("make", more=BOXED)),
     "L302": (allow("env [-i] [NAME=TEXT...]"), allow("env [-i] CMD")),
-    "L304": (allow("ls", top='[protect]\nremove = [".git"]'), allow("ls", top='[protect]\nadd = ["x"]')),
+    "L304": (
+        allow("ls", top='[protect]\nremove = [".git"]'),
+        allow("ls", top='[protect]\nadd = ["x"]'),
+    ),
     "L401": (rule('allow = ["ls"]', examples=False), allow("ls")),
     "L402": (rule('allow = ["ls"]\nmatch = ["ls"]', examples=False), allow("ls")),
-}  # fmt: skip
+}
 
 
 def codes(folder, text: str, **more) -> set[str]:

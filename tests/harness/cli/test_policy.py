@@ -1,0 +1,109 @@
+"""``stockade policy``: what it prints and how it exits."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.cli.entry import run_command
+
+GOOD = """schema = 1
+name = "t"
+[[rule]]
+name = "r"
+allow = ["ls [-l] [--] [PATH...]"]
+match = ["ls -l"]
+not_match = ["ls -x"]
+"""
+BAD = 'schema = 1\nname = "t"\n[[rule]]\nname = "r"\nallow = ["ls [-l"]\n'
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "t.toml"
+    path.write_text(GOOD)
+    return path
+
+
+def run(*argv: object) -> int:
+    return run_command(["policy", *map(str, argv)])
+
+
+def test_a_good_file_is_checked_with_zero(file: Path, capsys) -> None:
+    assert run("check", file) == 0
+    assert capsys.readouterr().out == f"{file}: 1 rules, 1 lines, 2 examples hold\n"
+
+
+def test_a_broken_file_exits_with_two_and_shows_the_place(file: Path, capsys) -> None:
+    file.write_text(BAD)
+    assert run("check", "--json", file) == 2
+    shown = capsys.readouterr()
+    (fault,) = json.loads(shown.out)["policies"][0]["faults"]
+    assert (fault["line"], fault["column"], fault["message"]) == (5, 14, "the group is not closed")
+    assert f"{file}:5:14: error" in shown.err
+
+
+@pytest.mark.parametrize("command", ["show", "explain", "lint", "judge", "test"])
+def test_every_command_exits_with_two_for_a_broken_file(
+    command, file, tmp_path, capsys, monkeypatch
+):
+    file.write_text(BAD)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    more = {"explain": ["--", "ls"], "test": [str(file)]}.get(command, [])
+    assert run(command, "--policy", file, *more) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_judge_answers_each_line_with_one_line(file, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('["ls"]\n\n{"line": "ls | rm"}\n'))
+    assert run("judge", "--policy", file) == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(a["decision"], a["reason"]) for a in answers] == [
+        ("allow", "ok"),
+        ("deny", "no-program"),
+    ]
+
+
+def test_explain_exits_with_one_for_a_denial_and_offers_the_edit(file, capsys) -> None:
+    assert run("explain", "--policy", file, "--json", "--", "ls", "-r") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["reason"], document["edits"][0]["to"]) == ("unknown-option", " [-r]")
+    assert run("explain", "--policy", file, "--", "ls", "-l") == 0
+
+
+def test_explain_points_into_a_line_that_cannot_be_read(file, capsys) -> None:
+    assert run("explain", "--policy", file, "--line", "ls $X") == 1
+    assert capsys.readouterr().out.splitlines()[1:] == ["  ls $X", "     ^"]
+
+
+def test_lint_exits_with_one_for_findings_and_speaks_sarif(file, capsys) -> None:
+    assert run("lint", file) == 0
+    file.write_text(GOOD.replace("[PATH...]", "[ANY...]"))
+    file.write_text(file.read_text().replace('not_match = ["ls -x"]\n', ""))
+    assert run("lint", "--format", "sarif", file) == 1
+    assert json.loads(capsys.readouterr().out)["version"] == "2.1.0"
+
+
+def test_fmt_changes_a_file_once(file, capsys) -> None:
+    file.write_text(GOOD.replace("ls [-l]", "ls  [-l ]"))
+    assert [run("fmt", "--check", file), run("fmt", file), run("fmt", "--check", file)] == [1, 0, 0]
+    assert file.read_text() == GOOD
+
+
+def test_show_and_list_and_schema_are_json(file, capsys) -> None:
+    assert run("show", "--policy", file, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["lines"][0]["line"] == 5
+    assert run("list", "--json") == 0
+    assert "python-dev" in {p["name"] for p in json.loads(capsys.readouterr().out)["profiles"]}
+    assert run("schema") == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "stockade policy"
+
+
+def test_fixtures_that_fail_exit_with_one(file, tmp_path, capsys) -> None:
+    cases = tmp_path / "cases.toml"
+    cases.write_text('[[case]]\nargv = "ls"\ndecision = "deny"\n')
+    assert run("test", "--policy", file, "--junit", tmp_path / "j.xml", cases) == 1
+    assert 'failures="1"' in (tmp_path / "j.xml").read_text()
