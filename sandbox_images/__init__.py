@@ -2,7 +2,7 @@
 
 from sandbox_images.errors import ImageError, ImageNameError, NoTreeError
 from sandbox_images.image import HOST, Image
-from sandbox_images.store import Verification, build, find, list_images, remove, verify
+from sandbox_images.store import Verification, build, find, list_images, prune, remove, verify
 
 __all__ = [
     "HOST",
@@ -14,6 +14,7 @@ __all__ = [
     "build",
     "find",
     "list_images",
+    "prune",
     "remove",
     "verify",
 ]

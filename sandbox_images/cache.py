@@ -113,6 +113,17 @@ class Cache:
             shutil.rmtree(self.root / "store" / image.key, ignore_errors=True)
         return True
 
+    def unnamed(self) -> list[Image]:
+        """Images that no name stands for any more: those of earlier definitions."""
+        named = {image.key for name in self.names() if (image := self.find(name)) is not None}
+        keys = sorted(path.name for path in (self.root / "store").glob("*"))
+        images = (self.load(key) for key in keys if key not in named)
+        return [image for image in images if image is not None]
+
+    def discard(self, image: Image) -> None:
+        """Remove the tree and the record of an image that no name stands for."""
+        shutil.rmtree(self.root / "store" / image.key, ignore_errors=True)
+
     def _sweep(self) -> None:
         """Remove what an interrupted builder left; only called with the lock held."""
         for folder in self.root.glob(UNFINISHED + "*"):

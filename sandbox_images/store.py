@@ -15,7 +15,7 @@ from sandbox_images.errors import ImageNameError, NoTreeError
 from sandbox_images.image import HOST, Image
 from sandbox_images.tree import tree_digest
 
-__all__ = ["Verification", "build", "find", "list_images", "remove", "verify"]
+__all__ = ["Verification", "build", "find", "list_images", "prune", "remove", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +164,24 @@ def remove(name: str, *, cache: Cache | None = None) -> bool:
             engine.remove(image.docker_tag)
     with own.lock(say):
         return own.drop(name)
+
+
+def prune(*, cache: Cache | None = None) -> tuple[str, ...]:
+    """Remove trees and Docker tags of earlier definitions; "NAME KEY" of each.
+
+    Not while boxes run: one that was opened on such a tree would lose its files.
+    """
+    own = cache or default_caches()[0]
+    engine = connect()
+    removed = []
+    try:
+        with own.lock(say):
+            for image in own.unnamed():
+                if engine is not None and image.docker_tag is not None:
+                    engine.remove(image.docker_tag)
+                own.discard(image)
+                removed.append(f"{image.name} {image.key}")
+    finally:
+        if engine is not None:
+            engine.client.close()
+    return tuple(removed)

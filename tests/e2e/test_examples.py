@@ -22,6 +22,8 @@ from sandbox_images.tree import tree_digest
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TASKS = sorted(path.parent.name for path in EXAMPLES.glob("*/task.toml"))
 BOXES = {"docker": [pytest.mark.docker], "bubblewrap": [pytest.mark.bubblewrap], "process": []}
+pytestmark = pytest.mark.timeout(300)
+
 AGENTS = ("script", "oracle", "nop")
 
 

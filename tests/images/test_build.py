@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partialmethod
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,8 @@ from sandbox_images.definition import Definition, load_definition
 from sandbox_images.engine import Engine, connect
 from sandbox_images.store import build, find, list_images, remove, verify
 from sandbox_images.tree import finish_tree, tree_digest, unpack
+
+pytestmark = pytest.mark.timeout(600)  # the first test may have to build the image
 
 NETWORK_NONE = "unix:///nonexistent/docker.sock"
 
@@ -49,6 +50,17 @@ def cache(image: Image, tmp_path: Path) -> Iterator[Cache]:
     for name in own.names():
         if name != "python":
             remove(name, cache=own)
+
+
+@pytest.fixture
+def no_bridge(monkeypatch) -> None:
+    """Steps of a build get no network: these need none, and not every engine has a bridge."""
+    real = Engine.build
+
+    def build(self, *args, **named):
+        return real(self, *args, **{**named, "network": "none"})
+
+    monkeypatch.setattr(Engine, "build", build)
 
 
 def inside(image: Image, *argv: str) -> str:
@@ -197,10 +209,8 @@ def test_an_image_that_the_engine_lost_is_made_again_from_the_tree(cache, image,
 @pytest.mark.docker
 @pytest.mark.slow
 def test_a_base_that_the_engine_gets_by_name_is_built_on_and_its_tree_taken_out(
-    cache, image, tmp_path, monkeypatch
+    cache, image, tmp_path, no_bridge
 ):
-    # Everything is in the base already, and not every engine has a bridge.
-    monkeypatch.setattr(Engine, "build", partialmethod(Engine.build, network="none"))
     ours = load_definition("python")
     assert ours is not None
     base = "stockade/test-base:1"
@@ -236,7 +246,7 @@ def test_where_no_tree_can_be_built_the_cure_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.docker
-def test_an_operators_dockerfile_is_built_on_our_image(cache, tmp_path):
+def test_an_operators_dockerfile_is_built_on_our_image(cache, tmp_path, no_bridge):
     (tmp_path / "context").mkdir()
     dockerfile = tmp_path / "context" / "Dockerfile"
     dockerfile.write_text("ARG BASE\nFROM ${BASE}\nUSER 0\nCOPY greeting /opt/greeting\n")
@@ -255,7 +265,7 @@ def test_a_dockerfile_without_an_engine_is_refused_with_the_other_way(cache, tmp
 
 
 @pytest.mark.docker
-def test_a_dockerfile_that_fails_says_what_its_step_said(cache, tmp_path):
+def test_a_dockerfile_that_fails_says_what_its_step_said(cache, tmp_path, no_bridge):
     (tmp_path / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\nRUN echo the cause; exit 4\n")
     with pytest.raises(ImageError, match="the cause"):
         build("mine", dockerfile=tmp_path / "Dockerfile", cache=cache, progress=quiet)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_images import HOST, Image, ImageError
+from sandbox_images import HOST, Image, ImageError, prune
 from sandbox_images.cache import Cache, default_caches
 
 
@@ -156,6 +156,15 @@ def test_dropping_one_of_two_names_keeps_the_tree_of_the_other(cache):
     image = cache.find("one")
     assert image is not None
     assert image.tree is not None
+
+
+def test_what_no_name_stands_for_any_more_is_pruned(cache, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    kept(cache, key="old")
+    kept(cache, key="new")
+    assert prune(cache=cache) == ("python old",)
+    assert prune(cache=cache) == ()
+    assert sorted(path.name for path in (cache.root / "store").iterdir()) == ["new"]
 
 
 def test_a_user_builds_below_the_cache_folder_and_also_looks_where_root_built(monkeypatch):
