@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import secrets
+import subprocess
+import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +74,21 @@ def bare_image(api):
     from tests.runners.docker.machine_image import machine_tar
 
     image = import_image(api, machine_tar(python=False), "stockade-test-bare", [])
+    yield image
+    api.remove_image(image, force=True)
+
+
+@pytest.fixture(scope="session")
+def busybox_image(api):
+    """The id of an image that is one static program: no libc, no loader, no shell of ours."""
+    busybox = Path("/bin/busybox")
+    told = subprocess.run(["ldd", busybox], capture_output=True, text=True, check=False)
+    if not busybox.exists() or "not a dynamic executable" not in told.stderr:
+        pytest.skip("there is no static busybox (apt: busybox-static)")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        tar.add(busybox, "bin/busybox")
+    image = import_image(api, buffer.getvalue(), "stockade-test-busybox", [])
     yield image
     api.remove_image(image, force=True)
 

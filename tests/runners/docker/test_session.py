@@ -318,6 +318,13 @@ async def test_an_image_without_python_is_lent_one(open_box, bare_image):
     assert (await box.run("python3", "-V")).code == 127
 
 
+async def test_an_image_of_one_static_program_works_too(open_box, busybox_image):
+    box = await open_box(image=busybox_image)
+    assert (await box.run("/bin/busybox", "id", "-u")).stdout.text() == "1000\n"
+    await box.session.write_file("a/b", b"x")
+    assert (await box.run("/bin/busybox", "cat", "a/b")).stdout.text() == "x"
+
+
 async def test_an_open_that_is_cancelled_leaves_nothing(open_box, ours):
     for turns in (1, 2, 4, 8, 16, 32, 64):
         opening = asyncio.create_task(open_box())
