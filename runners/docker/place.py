@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from runners.contract import SessionSpec
 from runners.docker.endpoint import Endpoint
-from runners.docker.spec import sizes_for
+from runners.docker.spec import HOME, sizes_for
 from runners.errors import WorkspaceError
 
 __all__ = ["Place", "place_of"]
+
+NEEDED = "bin boot dev etc lib lib32 lib64 logs proc sbin solution stockade sys tests usr"
+SYSTEM = frozenset(NEEDED.split())
+OTHERS = frozenset(["/tmp", "/home", "/var", HOME])  # noqa: S108 - paths in the box
 
 FULL = 0.9
 """A workspace that fills more of its folder leaves too little room to work in."""
@@ -33,6 +37,7 @@ class Place:
 
 def place_of(endpoint: Endpoint, spec: SessionSpec, user: tuple[int, int]) -> Place:
     """Decide it; WorkspaceError says why a folder cannot be used in place (decision 21)."""
+    check_path(spec.workspace)
     if spec.in_place is None:
         return Place(user, on_disk=spec.workspace_mib > sizes_for(spec.limits).workspace * FULL)
     folder = spec.in_place
@@ -56,6 +61,21 @@ def place_of(endpoint: Endpoint, spec: SessionSpec, user: tuple[int, int]) -> Pl
     for path in spec.protect:
         check_protected(real, path)
     return Place((status.st_uid, status.st_gid or status.st_uid), str(real))
+
+
+def check_path(path: str) -> None:
+    """A workspace may not hide what the box itself needs."""
+    parts = PurePosixPath(path).parts
+    plain = path[:1] == "/" != path[1:2] and str(PurePosixPath(path)) == path and ".." not in parts
+    if not plain or "\0" in path or ":" in path or len(parts) < 2:
+        raise WorkspaceError(
+            f"the workspace path {path!r} is not a plain absolute path below / (as in /workspace)"
+        )
+    if parts[1] in SYSTEM or path in OTHERS:
+        raise WorkspaceError(
+            f"the workspace cannot be at {path!r}, which the box needs itself; "
+            "choose another folder, as in /workspace"
+        )
 
 
 def check_protected(folder: Path, path: str) -> None:
