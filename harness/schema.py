@@ -6,7 +6,8 @@ boolean ``additionalProperties``; ``items``, ``minItems``, ``maxItems``; ``enum`
 ``exclusiveMinimum``, ``exclusiveMaximum``; ``oneOf`` with two or more branches; and the
 annotations ``title``, ``description``, ``default``, ``examples``. Anything else is refused when the
 schema is compiled, so that no keyword is ever silently ignored. An empty schema admits all.
-Undeclared keys pass unless ``additionalProperties`` is false; defaults are not filled in.
+An integer is written without a fraction: 1.0 is none. Undeclared keys pass unless
+``additionalProperties`` is false; defaults are not filled in.
 """
 
 from __future__ import annotations

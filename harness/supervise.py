@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -103,6 +104,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:  # noqa: ANN401
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
 
     def settle(value: Any, error: BaseException | None) -> None:  # noqa: ANN401
         if done.done():
@@ -116,7 +118,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:  # noqa: ANN401
         value = None
         error: BaseException | None = None
         try:
-            value = function()
+            value = context.run(function)
         except StopIteration as stop:  # a future cannot carry it
             error = RuntimeError(f"StopIteration: {stop}")
         except BaseException as raised:  # carried to the awaiting task

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness.bus import Events
+from harness.bus import Events, current_call, current_step
 from harness.event import Event, Notice
 from harness.hook import Deny
 from harness.model import Usage
@@ -122,17 +122,25 @@ async def test_a_subscriber_that_raises_harms_nobody() -> None:
     assert agent.events.failures == len(seen.events)
 
 
-async def test_a_body_can_say_something_of_its_own_with_its_ids() -> None:
+@pytest.mark.parametrize("plain", [True, False])
+async def test_a_body_knows_its_step_and_its_call(plain: bool) -> None:
     events = Events()
-    seen = Recorder(events)
+    seen: list[object] = []
 
-    async def body(*_: object) -> str:
-        events.emit(Notice("progress", "half way"))
+    def say(*_: object) -> str:
+        seen.append((current_step.get(), current_call.get()))
         return "x"
 
-    await agent_of(asks(("f", {})), says("ok"), tools=[tool_of("f", body)], events=events).run("go")
-    [event] = [e for e in seen.events if e.type == "notice"]
-    assert (event.step, event.call) == (1, "c1")
+    async def say_later(*_: object) -> str:
+        events.emit(Notice("progress", "half way"))
+        return say()
+
+    tool = tool_of("f", say if plain else say_later)
+    recorder = Recorder(events)
+    await agent_of(asks(("f", {})), says("ok"), tools=[tool], events=events).run("go")
+    said = [(e.step, e.call) for e in recorder.events if e.type == "notice"]
+    assert seen == [(1, "c1")]
+    assert said == ([] if plain else [(1, "c1")])
 
 
 @pytest.mark.req("S-190")
