@@ -56,6 +56,21 @@ def box(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.fixture(
+    params=[
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.slow]),
+        pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
+        pytest.param("process", marks=pytest.mark.slow),
+    ]
+)
+def each_box(request: pytest.FixtureRequest) -> str:
+    """Each box in turn, only one of them without the slow tests."""
+    if request.param == "process" and process_fault():
+        pytest.skip(process_fault())
+    name: str = request.param
+    return name
+
+
 @pytest.fixture
 def quick_box() -> str:
     """One box that starts fast, for promises that are not about boxes."""

@@ -27,18 +27,18 @@ def test_a_denied_word_is_126_and_named_with_its_rule(stockade, tmp_path, quick_
     assert (done.code, "git-read" in done.err, "-c" in done.err) == (126, True, True), done.err
 
 
-def test_an_allowed_command_passes_its_output_and_code_on(stockade, box) -> None:
+def test_an_allowed_command_passes_its_output_and_code_on(stockade, each_box) -> None:
     done = stockade.exec(
-        "--runner", box, "--", "python3", "-c",
+        "--runner", each_box, "--", "python3", "-c",
         "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)",
     )  # fmt: skip
     assert (done.code, done.out, done.err) == (7, "out\n", "err\n")
 
 
-def test_a_command_ends_at_its_limit_and_leaves_no_process(stockade, box) -> None:
+def test_a_command_ends_at_its_limit_and_leaves_no_process(stockade, each_box) -> None:
     mark = f"sleep-{os.getpid()}-{time.monotonic_ns()}"
     done = stockade.exec(
-        "--runner", box, "--timeout", "1", "--json", "--",
+        "--runner", each_box, "--timeout", "1", "--json", "--",
         "python3", "-c", f"import time; time.sleep(1000)  # {mark}",
     )  # fmt: skip
     outcome = json.loads(done.out)["outcomes"][0]

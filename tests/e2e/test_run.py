@@ -41,13 +41,13 @@ def test_a_scripted_model_mends_the_bug_and_the_result_is_verified(stockade, tas
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_the_reference_solution_passes(stockade, task, box) -> None:
-    done = stockade.run(task.path, "--runner", box, "--agent", "oracle")
+def test_the_reference_solution_passes(stockade, task, each_box) -> None:
+    done = stockade.run(task.path, "--runner", each_box, "--agent", "oracle")
     assert (done.code, done.result["verdict"]) == (0, "passed"), done.err
 
 
-def test_nobody_at_work_does_not_pass(stockade, task, box) -> None:
-    done = stockade.run(task.path, "--runner", box, "--agent", "nop")
+def test_nobody_at_work_does_not_pass(stockade, task, each_box) -> None:
+    done = stockade.run(task.path, "--runner", each_box, "--agent", "nop")
     assert (done.code, done.result["verdict"]) == (1, "failed"), done.err
 
 
@@ -77,9 +77,9 @@ def script_task(task):
 
 @pytest.mark.parametrize(("agent", "code", "reward"), [("oracle", 0, 1.0), ("nop", 1, 0.0)])
 def test_a_script_of_the_task_writes_the_reward(
-    stockade, script_task, box, agent, code, reward
+    stockade, script_task, each_box, agent, code, reward
 ) -> None:
-    done = stockade.run(script_task.path, "--runner", box, "--agent", agent)
+    done = stockade.run(script_task.path, "--runner", each_box, "--agent", agent)
     assert (done.code, done.result["reward"]) == (code, reward), done.err
 
 
