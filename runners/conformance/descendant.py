@@ -76,6 +76,13 @@ if os.fork() == 0: guard(3)
 wait_for_beat()
 """
 
+PATIENT = """
+import os, time
+with open("waiting", "w") as file: file.write("1")
+while not os.path.exists("go"): time.sleep(0.02)
+print("whole")
+"""
+
 FOREVER = "\ntime.sleep(1000)\n"
 
 
@@ -83,6 +90,16 @@ async def beats(session: Session) -> int:
     """How long the heartbeat file is; 0 when there is none."""
     data = await session.read_file("beat", limit=1)
     return data.size if isinstance(data, FileData) else 0
+
+
+async def there(session: Session, path: str) -> None:
+    """Wait until a program has written to this file."""
+    for _ in range(1000):
+        data = await session.read_file(path, limit=1)
+        if isinstance(data, FileData) and data.size:
+            return
+        await asyncio.sleep(0.02)
+    promised(False, f"no program wrote to {path!r}")
 
 
 async def expect_silence(session: Session, what: str) -> None:
@@ -146,14 +163,16 @@ async def a_respawning_tree_ends_at_the_limit(opening: Opening) -> None:
 async def other_calls_run_on(opening: Opening) -> None:
     """The end of one call, by force, does not touch another."""
     async with opening() as session:
-        slow = asyncio.create_task(python(session, "import time; time.sleep(2.5); print('whole')"))
+        other = asyncio.create_task(python(session, PATIENT))
+        await there(session, "waiting")
         short = Limits(wall_seconds=0.7)
         ended = await python(session, HEART + HIDDEN + FOREVER, limits=short)
-        promised(not slow.done(), "the other call was still under way")
-        other = await slow
         await expect_silence(session, "a hidden daemon beside another call")
+        promised(not other.done(), "the other call ended with it")
+        await session.write_file("go", b"")
+        whole = await other
     expect(ended.ending, Ending.TIMED_OUT, "ending of the short call")
-    expect((other.code, other.stdout.data), (0, b"whole\n"), "the other call")
+    expect((whole.code, whole.stdout.data), (0, b"whole\n"), "the other call")
 
 
 @check(2)
@@ -166,11 +185,12 @@ async def a_program_cannot_end_another_call(opening: Opening) -> None:
         "    except OSError: pass\n"
     )
     async with opening() as session:
-        slow = asyncio.create_task(python(session, "import time; time.sleep(1.5); print('whole')"))
-        await asyncio.sleep(0.3)
+        other = asyncio.create_task(python(session, PATIENT))
+        await there(session, "waiting")
         await python(session, spree, limits=Limits(wall_seconds=1))
-        other = await slow
-    expect((other.ending, other.stdout.data), (Ending.EXITED, b"whole\n"), "the other call")
+        await session.write_file("go", b"")
+        whole = await other
+    expect((whole.ending, whole.stdout.data), (Ending.EXITED, b"whole\n"), "the other call")
 
 
 @check(2)
@@ -178,9 +198,7 @@ async def a_hidden_daemon_ends_with_a_cancelled_call(opening: Opening) -> None:
     """The same when the call's task is cancelled."""
     async with opening() as session:
         call = asyncio.create_task(python(session, HEART + HIDDEN + FOREVER))
-        while not await beats(session):
-            promised(not call.done(), "the call was still under way")
-            await asyncio.sleep(0.02)
+        await there(session, "beat")
         call.cancel()
         await asyncio.wait({call}, timeout=LENIENT_SECONDS)
         await expect_silence(session, "a cancelled call")
@@ -230,9 +248,7 @@ async def a_cancelled_call_ends_and_the_session_goes_on(opening: Opening) -> Non
     """Cancelling the task kills what it started."""
     async with opening() as session:
         call = asyncio.create_task(python(session, HEART + HIDDEN + FOREVER))
-        while not await beats(session):
-            promised(not call.done(), "the call was still under way")
-            await asyncio.sleep(0.02)
+        await there(session, "beat")
         call.cancel()
         with within(GRACE_SECONDS, "cancelling a call"):
             done, _ = await asyncio.wait({call}, timeout=10)
