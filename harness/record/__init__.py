@@ -3,6 +3,7 @@
 from harness.record.chain import FIRST_PREVIOUS, SCHEMA, TYPES, chain_hash
 from harness.record.log import EventLog, Fsync
 from harness.record.reader import read_events
+from harness.record.redaction import redactor
 from harness.record.verification import Verification, verify
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "Verification",
     "chain_hash",
     "read_events",
+    "redactor",
     "verify",
 ]

@@ -19,6 +19,7 @@ from harness.record.chain import (
     seal_path,
     seal_text,
 )
+from harness.record.parts import closed_part, parts
 from harness.record.verification import scan
 
 __all__ = ["EventLog", "Fsync", "Redactor"]
@@ -28,6 +29,8 @@ Fsync = Literal["none", "end", "step", "event"]
 
 Redactor = Callable[[dict[str, Any]], dict[str, Any]]
 """Takes the fields of a record and returns what may be written of them."""
+
+_NEW = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 _OWN = frozenset({"seq", "type", "run", "at", "t", "hash"})
 """Keys that every record has, and that the log alone writes."""
@@ -47,7 +50,9 @@ class EventLog:
      1. A record is in the file, whole, when ``append`` returns; else LogError, and the log takes
         no more: who goes on after that goes on unlogged, so nobody should.
      2. Numbers begin at 0 and have no gap; each record is chained to the one before it.
-     3. Redaction happens here and nowhere else; a redactor that raises withholds the record.
+     3. A log that is rotated goes on in a new file with the same chain; its closed parts lie
+        beside it, and are read and verified with it.
+     4. Redaction happens here and nowhere else; a redactor that raises withholds the record.
     """
 
     def __init__(  # noqa: PLR0913 - made by `create` and `reopen`
@@ -62,6 +67,7 @@ class EventLog:
         fsync: Fsync = "none",
         key: bytes | None = None,
         redact: Redactor | None = None,
+        rotate_bytes: int | None = None,
     ) -> None:
         self.path = path
         self.run = run
@@ -74,6 +80,7 @@ class EventLog:
         self._sync_close = fsync != "none"
         self._key = key
         self._redact = redact
+        self._rotate_bytes = rotate_bytes
         self._broken: str | None = None
         self._second = -1
         self._stamp = ""
@@ -87,15 +94,34 @@ class EventLog:
         fsync: Fsync = "none",
         key: bytes | None = None,
         redact: Redactor | None = None,
+        rotate_bytes: int | None = None,
     ) -> EventLog:
-        """A new log; LogError when the file exists or cannot be made."""
+        """A new log; LogError when the file exists or cannot be made.
+
+        Args:
+            path: its file.
+            run: the id of the run that it belongs to.
+            fsync: when the disk is waited for.
+            key: seals the log when it is closed.
+            redact: says what may be written of a record.
+            rotate_bytes: begin a new file when one has so many bytes.
+        """
         target = Path(path)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        if parts(target):
+            raise LogError(f"{target}: the log cannot be made: there is one already")
         try:
-            descriptor = os.open(target, flags, 0o600)
+            descriptor = os.open(target, _NEW, 0o600)
         except OSError as error:
             raise LogError(f"{target}: the log cannot be made: {error.strerror}") from error
-        return cls(target, descriptor, run, fsync=fsync, key=key, redact=redact)
+        return cls(
+            target,
+            descriptor,
+            run,
+            fsync=fsync,
+            key=key,
+            redact=redact,
+            rotate_bytes=rotate_bytes,
+        )
 
     @classmethod
     def reopen(
@@ -105,6 +131,7 @@ class EventLog:
         fsync: Fsync = "none",
         key: bytes | None = None,
         redact: Redactor | None = None,
+        rotate_bytes: int | None = None,
     ) -> EventLog:
         """Continue a log after a crash; only a torn last record is cut away, and nothing else."""
         target = Path(path)
@@ -114,8 +141,8 @@ class EventLog:
         if not found.records:
             raise LogError(f"{target}: nothing was recorded")
         try:
-            descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-            os.ftruncate(descriptor, found.size)
+            descriptor = os.open(target, _NEW & ~os.O_EXCL, 0o600)
+            os.ftruncate(descriptor, found.size if target == found.part else 0)
         except OSError as error:
             raise LogError(f"{target}: cannot be continued: {error.strerror}") from error
         return cls(
@@ -124,10 +151,11 @@ class EventLog:
             found.run,
             count=found.records,
             head=found.head,
-            size=found.size,
+            size=found.size if target == found.part else 0,
             fsync=fsync,
             key=key,
             redact=redact,
+            rotate_bytes=rotate_bytes,
         )
 
     @property
@@ -170,6 +198,8 @@ class EventLog:
         self._put((f'{body[:-1]},"hash":"{digest}"}}\n').encode(), sync=type in self._synced)
         self._head = digest
         self._count = number + 1
+        if self._rotate_bytes is not None and self._size >= self._rotate_bytes:
+            self._rotate()
         return number
 
     def close(self) -> None:
@@ -207,6 +237,20 @@ class EventLog:
             self._broken = f"a record could not be written: {error.strerror}"
             self._drop_fragment()
             raise LogError(f"{self.path}: {self._broken}") from error
+
+    def _rotate(self) -> None:
+        """Close this file under its number and go on in a new one."""
+        try:
+            if self._sync_close:
+                os.fsync(self._descriptor)
+            number = len(parts(self.path))
+            self.path.rename(closed_part(self.path, number))
+            descriptor = os.open(self.path, _NEW, 0o600)
+        except OSError as error:
+            self._broken = f"the log could not be rotated: {error.strerror}"
+            raise LogError(f"{self.path}: {self._broken}") from error
+        os.close(self._descriptor)
+        self._descriptor, self._size = descriptor, 0
 
     def _drop_fragment(self) -> None:
         """Cut what a failed write left, so that the log ends with a whole record."""

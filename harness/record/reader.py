@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import LogError
+from harness.record.parts import parts
 
 __all__ = ["read_events"]
 
@@ -17,19 +18,25 @@ def read_events(path: str | Path) -> Iterator[dict[str, Any]]:
 
     This trusts the file; :func:`harness.record.verify` says whether it deserves it.
     """
-    source = Path(path)
+    number = 0
+    for source in parts(Path(path)) or [Path(path)]:
+        try:
+            stream = source.open("rb")
+        except OSError as error:
+            raise LogError(f"{source}: cannot be read: {error.strerror}") from error
+        with stream:
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    return
+                yield _record(line, source, number)
+                number += 1
+
+
+def _record(line: bytes, source: Path, number: int) -> dict[str, Any]:
     try:
-        stream = source.open("rb")
-    except OSError as error:
-        raise LogError(f"{source}: cannot be read: {error.strerror}") from error
-    with stream:
-        for number, line in enumerate(stream):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise LogError(f"{source}: record {number} is not JSON: {error}") from error
-            if not isinstance(record, dict):
-                raise LogError(f"{source}: record {number} is no object")
-            yield record
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise LogError(f"{source}: record {number} is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise LogError(f"{source}: record {number} is no object")
+    return record

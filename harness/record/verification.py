@@ -18,6 +18,7 @@ from harness.record.chain import (
     seal_path,
     seal_text,
 )
+from harness.record.parts import parts
 
 __all__ = ["Verification", "scan", "verify"]
 
@@ -35,8 +36,9 @@ class Verification:
         ended: the last record says that the run ended.
         anchored: what proved that the log was not edited and chained anew.
         run: the run's id.
-        size: bytes up to the problem.
+        size: bytes up to the problem, in the file where it is.
         torn: the problem is a fragment at the end, as a crash leaves it.
+        part: the file of the log that was looked at last.
     """
 
     code: Literal[0, 1, 2] = 0
@@ -49,6 +51,7 @@ class Verification:
     run: str = ""
     size: int = 0
     torn: bool = False
+    part: Path | None = None
 
 
 def verify(path: str | Path, head: str | None = None, key: bytes | None = None) -> Verification:
@@ -68,27 +71,34 @@ def verify(path: str | Path, head: str | None = None, key: bytes | None = None) 
 
 def scan(path: Path) -> Verification:
     """Check the chain alone: an end record is not asked for."""
-    try:
-        stream = path.open("rb")
-    except FileNotFoundError:
+    files = parts(path)
+    if not files:
         return Verification(2, f"{path}: no such log")
-    except OSError as error:
-        return Verification(2, f"{path}: cannot be read: {error.strerror}")
-    with stream:
-        return _scan(stream)
-
-
-def _scan(stream: BinaryIO) -> Verification:
     state = _Chain()
+    for file in files:
+        state.size = 0
+        try:
+            stream = file.open("rb")
+        except OSError as error:
+            return Verification(2, f"{file}: cannot be read: {error.strerror}")
+        with stream:
+            found = _scan(stream, state, last=file == files[-1])
+        if found is not None:
+            return replace(found, part=file)
+    if not state.count:
+        return Verification(1, "the log is empty", part=files[-1])
+    return replace(state.found(), part=files[-1])
+
+
+def _scan(stream: BinaryIO, state: _Chain, *, last: bool) -> Verification | None:
+    """The first problem of a file, or None."""
     for line in stream:
         problem = state.take(line)
         if problem is not None:
-            torn = not line.endswith(b"\n")
+            torn = last and not line.endswith(b"\n")
             sentence = f"record {state.count}: {problem}"
             return replace(state.found(), code=1, problem=sentence, record=state.count, torn=torn)
-    if not state.count:
-        return Verification(1, "the log is empty")
-    return state.found()
+    return None
 
 
 class _Chain:

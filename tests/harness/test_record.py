@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from harness.bus import Events
 from harness.errors import LogError
 from harness.event import Notice, RunEnd, RunStart
-from harness.record import EventLog, read_events, verify
+from harness.record import EventLog, read_events, redactor, verify
 from tests.harness.doubles import agent_of, asks, says, tool_of
 
 
@@ -193,7 +193,7 @@ def test_records_of_another_run_are_found(tmp_path) -> None:
 
 def test_a_log_is_never_overwritten(tmp_path) -> None:
     small_log(tmp_path / "e.jsonl")
-    with pytest.raises(LogError, match="cannot be made: File exists"):
+    with pytest.raises(LogError, match="cannot be made: there is one already"):
         EventLog.create(tmp_path / "e.jsonl", run="r")
 
 
@@ -397,3 +397,74 @@ async def test_the_whole_conversation_can_be_made_again_from_the_log(tmp_path) -
         for m in result.messages
     ]
     assert made == said
+
+
+# --- rotation and redaction ------------------------------------------------------------------
+
+
+def rotated(path: Path, records: int = 12) -> EventLog:
+    log = EventLog.create(path, run="r", rotate_bytes=600, key=b"k")
+    log.append("run/start")
+    for number in range(records - 2):
+        log.append("notice", text=f"number {number}")
+    log.append("run/end", status="completed")
+    log.close()
+    return log
+
+
+def test_a_rotated_log_is_one_log(tmp_path) -> None:
+    path = tmp_path / "events.jsonl"
+    log = rotated(path)
+    names = sorted(file.name for file in tmp_path.glob("*.jsonl"))
+    assert names[:2] == ["events.000001.jsonl", "events.000002.jsonl"]
+    assert names[-1] == "events.jsonl"
+    assert [record["seq"] for record in read_events(path)] == list(range(12))
+    assert verify(path, head=log.head).anchored == "head"
+    assert verify(path, key=b"k").anchored == "key"
+
+
+@pytest.mark.parametrize("damage", ["missing", "torn", "swapped"])
+def test_damage_to_a_closed_part_is_found_and_not_mended(tmp_path, damage: str) -> None:
+    path = tmp_path / "events.jsonl"
+    rotated(path)
+    first, second = tmp_path / "events.000001.jsonl", tmp_path / "events.000002.jsonl"
+    if damage == "missing":
+        second.unlink()
+    elif damage == "torn":
+        first.write_bytes(first.read_bytes()[:-5])
+    else:
+        one, two = first.read_bytes(), second.read_bytes()
+        first.write_bytes(two)
+        second.write_bytes(one)
+    found = verify(path)
+    assert (found.code, found.torn) == (1, False)
+    with pytest.raises(LogError, match="cannot be continued"):
+        EventLog.reopen(path)
+
+
+@pytest.mark.parametrize("crash", ["torn", "between"])
+def test_a_rotated_log_goes_on_after_a_crash(tmp_path, crash: str) -> None:
+    path = tmp_path / "events.jsonl"
+    log = EventLog.create(path, run="r", rotate_bytes=300)
+    log.append("run/start")
+    while not (tmp_path / "events.000001.jsonl").exists():
+        log.append("notice", text="x")
+    if crash == "torn":
+        log.append("notice", text="y")
+        path.write_bytes(path.read_bytes()[:-3])
+    else:
+        path.unlink()  # renamed, and the new file was not made yet
+    with EventLog.reopen(path, rotate_bytes=300) as again:
+        again.append("run/resumed")
+        again.append("run/end", status="completed")
+    assert verify(path, head=again.head).code == 0
+
+
+def test_secrets_and_what_looks_like_them_are_not_written(tmp_path) -> None:
+    redact = redactor(["hunter2", "hunter22", ""], [r"sk-[a-z0-9]{6}"])
+    log = EventLog.create(tmp_path / "e.jsonl", run="r", redact=redact)
+    log.append("run/start", a="hunter22 and hunter2", b=[{"sk-abc123": ("x sk-000000", 5, None)}])
+    [record] = read_events(tmp_path / "e.jsonl")
+    assert record["a"] == "[redacted] and [redacted]"
+    assert record["b"] == [{"[redacted]": ["x [redacted]", 5, None]}]
+    assert redactor()({"a": "hunter2"}) == {"a": "hunter2"}

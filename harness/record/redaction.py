@@ -1,0 +1,44 @@
+"""What must not be written: named secrets, and whatever looks like one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from harness.record.log import Redactor
+
+__all__ = ["MARK", "redactor"]
+
+MARK = "[redacted]"
+
+
+def redactor(secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> Redactor:
+    """A redactor for a log: replaces secrets, and all that matches a pattern, in every text.
+
+    Args:
+        secrets: the very texts, the longest first; empty ones are ignored.
+        patterns: regular expressions.
+
+    Keys are redacted like values. The texts are looked at one by one: a secret that is split over
+    two of them is not seen.
+    """
+    words = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+    parts = [re.escape(word) for word in words] + [f"(?:{pattern})" for pattern in patterns]
+    if not parts:
+        return lambda fields: fields
+    wanted = re.compile("|".join(parts))
+
+    def clean(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+        if isinstance(value, str):
+            return wanted.sub(MARK, value)
+        if isinstance(value, Mapping):
+            return {clean(key): clean(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [clean(item) for item in value]
+        return value
+
+    def redact(fields: dict[str, Any]) -> dict[str, Any]:
+        return {key: clean(value) for key, value in fields.items()}
+
+    return redact
