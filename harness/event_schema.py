@@ -1,0 +1,73 @@
+"""The event union as JSON Schema, made from the payload classes themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from harness.event import Payload
+from harness.record import SCHEMA
+
+__all__ = ["event_schema"]
+
+_HEAD: dict[str, Any] = {
+    "seq": {"type": "integer", "minimum": 0},
+    "run": {"type": "string"},
+    "at": {"type": "string", "format": "date-time"},
+    "t": {"type": "number"},
+    "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+}
+_MORE: dict[str, Any] = {
+    "schema": {"const": SCHEMA},
+    "step": {"type": "integer", "minimum": 1},
+    "call": {"type": "string"},
+}
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def event_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of one record of a log."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"A record of a stockade log, schema {SCHEMA}",
+        "oneOf": [_record(payload) for payload in get_args(Payload)],
+    }
+
+
+def _record(payload: Any) -> dict[str, Any]:  # noqa: ANN401 - a class of the union
+    hints = get_type_hints(payload)
+    kind = payload.type.fget(None)
+    properties = {"type": {"const": kind}, **_HEAD, **_MORE}
+    required = ["type", *_HEAD]
+    spread = False
+    for name in payload._fields:
+        if name == "facts":
+            spread = True
+            continue
+        properties[name] = _of(hints[name])
+        if name not in payload._field_defaults:
+            required.append(name)
+    return {
+        "title": kind,
+        "description": " ".join((payload.__doc__ or "").split("\n\n")[0].split()),
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": spread,
+    }
+
+
+def _of(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - a type
+    """The schema of a field; what is None is absent from a record, so None needs none."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if isinstance(hint, UnionType):
+        kinds = [_of(one) for one in arguments if one is not NoneType]
+        return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    if origin is tuple:
+        return {"type": "array", "items": _of(arguments[0])}
+    if origin is Mapping:
+        return {"type": "object"}
+    return {}
