@@ -12,7 +12,7 @@ from harness.approval import Approver, CallableApprover
 from harness.artifact import ArtifactStore
 from harness.budget import Budget, Ledger
 from harness.bus import Events
-from harness.context import Transcript, Trimmer
+from harness.context import Compactor, Transcript, Trimmer
 from harness.errors import HarnessError, ModelError
 from harness.event import Event, RunEnd, RunStart
 from harness.hook import Hooks
@@ -63,6 +63,7 @@ class Agent:
         artifacts: keeps outputs that are too long to show.
         enclosed: whoever made ``events`` writes run/start and run/end, not this agent.
         context_characters: the most that is sent of the conversation; None sends everything.
+        compact: sums up the rounds that are left out; a plain note says it where None.
         repeat_guard: tells the model when it repeats itself.
         settings: what else :class:`harness.pipeline.Pipeline` takes.
     """
@@ -83,6 +84,7 @@ class Agent:
         artifacts: ArtifactStore | None = None,
         enclosed: bool = False,
         context_characters: int | None = None,
+        compact: Compactor | None = None,
         content_characters: int = CONTENT_CHARACTERS,
         repeat_guard: bool = True,
         **settings: Any,  # noqa: ANN401 - passed on to the pipeline, which names them
@@ -110,7 +112,7 @@ class Agent:
         self._policy = policy
         self._system = system
         self._enclosed = enclosed
-        self._trimmer = Trimmer(context_characters)
+        self._trimmer = Trimmer(context_characters, compact=compact)
         self._guard = RepeatGuard() if repeat_guard else None
         self._running = False
         self._told = 0

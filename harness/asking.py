@@ -11,7 +11,7 @@ from typing import Any
 from harness.bus import Events
 from harness.context import Transcript, Trimmer
 from harness.errors import ModelError
-from harness.event import ModelAttempted, ModelReplied, ModelRequested
+from harness.event import ModelAttempted, ModelReplied, ModelRequested, Notice
 from harness.message import Message, System, User
 from harness.model import Attempt, Model, ModelRequest, Reply, ToolDefinition, accept_reply
 from harness.signal import Signal
@@ -45,6 +45,7 @@ class Asking:
         self._definitions = tools
         self._grace_seconds = grace_seconds
         self._tools: tuple[ToolDefinition, ...] | None = None
+        self._too_long = False
 
     async def ask(self, signal: Signal) -> Reply | None:
         """The model's answer, accepted and in the record; None when nobody wants it any more.
@@ -89,6 +90,10 @@ class Asking:
 
     async def _request(self, signal: Signal) -> ModelRequest:
         view = await self._trimmer.view(self._transcript)
+        if not self._trimmer.fits and not self._too_long:
+            self._too_long = True
+            text = "the conversation is too long even without its earlier rounds; it is sent anyway"
+            self._events.emit(Notice("context", text))
         tools = self._definitions()
         changed = None if tools == self._tools else tuple(map(asdict, tools))
         self._tools = tools

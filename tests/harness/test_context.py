@@ -19,7 +19,7 @@ from harness.message import (
     User,
     conversation_fault,
 )
-from tests.harness.doubles import agent_of, asks, call, says, tool_of
+from tests.harness.doubles import Recorder, agent_of, asks, call, says, tool_of
 
 
 def rounds(count: int, size: int = 100, *, system: bool = True) -> list[Message]:
@@ -101,6 +101,21 @@ async def test_the_recorded_conversation_stays_whole() -> None:
     assert len(result.messages) == 1 + 8 * 2 + 1
     assert len(sent) < len(result.messages) - 1
     assert all(conversation_fault(r.messages) is None for r in agent.model.requests)
+
+
+async def test_an_agent_sums_up_what_it_leaves_out_and_says_when_the_rest_is_too_long() -> None:
+    async def compact(gone: Sequence[Message]) -> str:
+        return f"{len(gone)} messages"
+
+    replies = [asks(("echo", {"text": "x" * 300})) for _ in range(3)]
+    agent = agent_of(
+        *replies, says("ok"), tools=[tool_of()], context_characters=200, compact=compact
+    )
+    seen = Recorder(agent.events)
+    await agent.run("go")
+    notes = [m for m in agent.model.requests[-1].messages if isinstance(m, User)]
+    assert notes[1] == User("4 messages", "context")
+    assert [notice.kind for notice in seen.of("notice")] == ["context"]
 
 
 ROUND = st.one_of(
