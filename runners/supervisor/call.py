@@ -68,6 +68,8 @@ class Call:
         self.before: dict[str, int] = {}
         self.peak = 0
         self.watched = False
+        self.fed = False
+        self.tries = 0
 
     def open_streams(self, spare: "list[tuple[int, int]]") -> "list[int]":
         """Make the pipes, of ``spare`` ones as far as they go; the ends for the slot."""
@@ -99,6 +101,7 @@ class Call:
                 self.close_feed()
                 return frames.reply('{"t":"stop","c":%d}' % self.number)
             taken += count
+            self.fed = True
             if count < len(data):
                 self.input[0] = data[count:]
                 break

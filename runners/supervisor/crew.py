@@ -24,16 +24,20 @@ OWN_CPU_SHARE = 4
 class Slot:
     """One child and the socket to it."""
 
-    def __init__(self, pid: int, sock: _socket.socket, key: "Key") -> None:
+    def __init__(self, pid: int, sock: _socket.socket, key: "Key", counter: int) -> None:
         self.pid = pid
+        self.counter = counter
+        self.given = 0
         self.sock = sock
         self.fd = sock.fileno()
         self.key = key
         self.call: Call | None = None
+        self.doomed = False  # killed; it may take a moment to die and must get no call
 
     def give(self, call: Call, fds: "list[int]") -> None:
         """Hand a call over; OSError when the slot is dead."""
         self.call = call
+        self.given += 1
         call.slot = self
         message = b"P" + call.payload
         extra = []
@@ -47,6 +51,10 @@ class Slot:
         finally:
             for fd in extra:
                 os.close(fd)
+
+    def began(self) -> bool:
+        """Whether the last call given was begun; asked of a dead slot."""
+        return slot.counted(self.counter) == self.given
 
     def hear(self) -> "tuple[str, tuple[Any, ...]]":
         """A message: ("L" | "D", values), or ("", ()) when it is dead."""
@@ -94,17 +102,18 @@ class Crew:
     def fork(self, key: "Key") -> Slot:
         """A new slot. It inherits that the kernel takes it first when memory runs out."""
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        counter = os.memfd_create("counter")
         self._oom(b"1000")
         pid = os.fork()
         if pid == 0:
             try:
-                slot.main(theirs, self.box, key)
+                slot.main(theirs, self.box, key, counter)
                 os._exit(0)
             finally:
                 os._exit(70)
         self._oom(b"0")
         theirs.close()
-        made = Slot(pid, ours, key)
+        made = Slot(pid, ours, key, counter)
         self.slots[made.fd] = made
         return made
 
@@ -112,10 +121,16 @@ class Crew:
         """Take a slot back; the one that is to be dismissed for it, if any."""
         used.call = None
         cpu = used.key[0][1]
-        if own_cpu * OWN_CPU_SHARE > cpu:
+        if used.doomed or own_cpu * OWN_CPU_SHARE > cpu:
             return used
         self.idle.append(used)
         return self.idle.pop(0) if len(self.idle) > IDLE_MAX else None
+
+    def doom(self) -> None:
+        """All slots were killed."""
+        self.idle.clear()
+        for found in self.slots.values():
+            found.doomed = True
 
     def forget(self, gone: Slot) -> None:
         """Close the socket of a dead or dismissed slot; an idle one then leaves by itself."""
@@ -123,6 +138,7 @@ class Crew:
         if gone in self.idle:
             self.idle.remove(gone)
         gone.sock.close()
+        os.close(gone.counter)
 
     def _oom(self, score: bytes) -> None:
         if self.oom >= 0:

@@ -216,20 +216,37 @@ class Dispatcher:
             if call.state == calls.WAITING:
                 self._start(call)
 
+    def again(self, call: Call) -> None:
+        """Put a call that was not begun back to the front."""
+        for tap in call.taps:
+            self._unwatch(tap)
+        self._unwatch_feed(call)
+        if call.feed >= 0:
+            os.close(call.feed)
+            call.feed = -1
+        for tap in call.taps:
+            tap.drop()
+        call.taps = []
+        call.tries += 1
+        call.slot = None
+        call.watched = False
+        call.state = calls.WAITING
+        self.waiting.insert(0, call)
+
     def _start(self, call: Call) -> None:
-        limits = call.request["limits"] or self.box.limits
-        slot, new = self.crew.take(self.crew.key(limits))
-        if new:
-            self.poll.register(slot.fd, select.POLLIN)
         ends = call.open_streams(self.spare)
         call.state = calls.RUNNING
         call.began = time.monotonic()
         call.deadline = call.began + call.request["wall"]
         call.before = self.counters.read()
+        key = self.crew.key(call.request["limits"] or self.box.limits)
+        slot, new = self.crew.take(key)
+        if new:
+            self.poll.register(slot.fd, select.POLLIN)
         try:
             slot.give(call, ends)
         except OSError:
-            self.ending.slot_died(slot)
+            self.ending.slot_died(slot)  # killed while it was idle
         finally:
             for fd in ends:
                 os.close(fd)

@@ -25,6 +25,7 @@ BROOM_AFTER = 0.05
 SLOT_AFTER = 4.0
 GIVE_UP_AFTER = 9.0
 SLOWEST = 0.02
+TRIES = 3
 
 UNWATCHED = 0.002
 """A program that ends sooner is read once, at its end, and wakes us once instead of four times."""
@@ -98,14 +99,21 @@ class Ending:
 
     def slot_died(self, slot: crew.Slot) -> None:
         """A program killed its slot, or we did: its orphans are ours now."""
+        call = slot.call
+        if call is not None and self._untouched(call, slot):
+            self.dispatcher.again(call)
+            call = None
         self.dispatcher.unwatch_slot(slot)
         self.dispatcher.crew.forget(slot)
         tree.end(slot.pid)
-        call = slot.call
         if call is not None and not call.stages_ended:
             call.end("lost")
             call.facts = _killed(call)
         self.clear_after(call)
+
+    def _untouched(self, call: Call, slot: crew.Slot) -> bool:
+        """Whether a slot was killed before it took the call, so that another can have it."""
+        return call.tries < TRIES and not (call.reason or call.fed or slot.began())
 
     def clear_after(self, call: "Call | None") -> None:
         """Finish a call when no child is left that is not a slot.
@@ -131,12 +139,18 @@ class Ending:
         if age > GIVE_UP_AFTER:
             self.dispatcher.leave("a call could not be ended")
         if not call.program or age > SLOT_AFTER:
+            slot.doomed = True
             tree.end(slot.pid)  # operations have no children; slot_died does the rest
         tree.end(slot.pid, SIGCONT)  # a program may have stopped it
         self.view.kill(slot.pid)
         if (age > BROOM_AFTER or not self.view.listed) and self._only(call):
-            tree.end(-1)
+            self._sweep_out()
         call.sweep_next = now + min(SLOWEST, 0.001 + age / 4)
+
+    def _sweep_out(self) -> None:
+        """The broom: kill everybody else, slots included."""
+        self.dispatcher.crew.doom()
+        tree.end(-1)
 
     def _only(self, call: Call) -> bool:
         """Whether kill(-1) would hit nothing but this call and idle slots."""
@@ -153,7 +167,7 @@ class Ending:
         age = time.monotonic() - self.orphans_began
         overdue = strangers and age > BROOM_AFTER
         if (overdue or not self.view.listed) and self.view.alone and not others:
-            tree.end(-1)
+            self._sweep_out()
         if strangers:
             crew.reap()
             if self._strangers():

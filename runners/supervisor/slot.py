@@ -31,6 +31,7 @@ __all__ = ["MESSAGE_MAX", "main", "receive", "send"]
 MESSAGE_MAX = 64 * 1024
 PR_SET_CHILD_SUBREAPER = 36
 INT = struct.Struct("i")
+COUNT = struct.Struct("=Q")
 
 
 def send(sock: _socket.socket, message: bytes, fds: "list[int]") -> None:
@@ -50,9 +51,18 @@ def receive(sock: _socket.socket) -> "tuple[bytes, list[int]]":
     return message, fds
 
 
-def main(sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ...]") -> None:
+def counted(counter: int) -> int:
+    """How many calls a slot has begun, by its memory file; also told after its death."""
+    data = os.pread(counter, COUNT.size, 0)
+    return int(COUNT.unpack(data)[0]) if data else 0
+
+
+def main(
+    sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ...]", counter: int
+) -> None:
     """The life of a slot: in a fresh fork, until the supervisor is gone."""
-    _keep_only(sock.fileno(), box)
+    _keep_only({sock.fileno(), counter}, box)
+    begun = 0
     for number in IGNORED:
         _signal.signal(number, _signal.SIG_IGN)
     adopts = _adopt_orphans()
@@ -63,6 +73,8 @@ def main(sock: _socket.socket, box: Box, limits: "tuple[tuple[int, int, int], ..
         message, fds = receive(sock)
         if not message:
             return
+        begun += 1
+        os.pwrite(counter, COUNT.pack(begun), 0)
         facts = _serve(sock, box, message, fds)
         usage = resource.getrusage(resource.RUSAGE_SELF)
         own_cpu = usage.ru_utime + usage.ru_stime
@@ -99,12 +111,12 @@ def _content(fd: int) -> bytes:
     return data
 
 
-def _keep_only(kept: int, box: Box) -> None:
+def _keep_only(kept: "set[int]", box: Box) -> None:
     """Close the supervisor's descriptors; 0 and 1 become the null device, 2 stays."""
     os.dup2(box.null, 0, False)
     os.dup2(box.null, 1, False)
     low = 2
-    for wanted in sorted({kept, box.null, *[root.fd for root in box.roots.values()]}):
+    for wanted in sorted({*kept, box.null, *[root.fd for root in box.roots.values()]}):
         os.closerange(low + 1, wanted)
         low = wanted
     os.closerange(low + 1, 1 << 16)

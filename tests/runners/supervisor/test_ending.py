@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 
 import pytest
@@ -208,3 +209,28 @@ async def test_calls_that_have_not_started_can_be_cancelled(session, place):
     await asyncio.wait(tasks)
     assert place.alive() == []
     assert (await session.run(one("true"))).ok
+
+
+@pytest.mark.skipif(UID is None, reason="kill(-1) needs a uid that nobody else has")
+async def test_calls_right_after_a_hard_end_are_whole(session):
+    forks = "for i in range(6):\n    if os.fork() == 0: os.setsid()\n"
+    stubborn = f"import os, time\n{forks}time.sleep(100)"
+    for _ in range(5):
+        await asyncio.gather(*[session.run(one("true")) for _ in range(4)])  # idle slots
+        hard = asyncio.create_task(session.run(python(stubborn)))
+        await asyncio.sleep(0.2)
+        hard.cancel()
+        await asyncio.wait([hard])
+        outcomes = await asyncio.gather(*[session.run(one("echo", "on")) for _ in range(4)])
+        assert [text(outcome) for outcome in outcomes] == ["on\n"] * 4
+
+
+@pytest.mark.skipif(UID is None, reason="only root can kill what has another uid")
+async def test_slots_that_were_killed_while_idle_are_replaced(session):
+    await asyncio.gather(*[session.run(one("sleep", "0.2")) for _ in range(4)])
+    supervisor = session.facts["pid"]
+    with open(f"/proc/{supervisor}/task/{supervisor}/children") as file:
+        for pid in file.read().split():
+            os.kill(int(pid), 9)
+    outcomes = await asyncio.gather(*[session.run(one("echo", "on")) for _ in range(6)])
+    assert [text(outcome) for outcome in outcomes] == ["on\n"] * 6

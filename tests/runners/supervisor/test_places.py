@@ -140,3 +140,8 @@ async def test_without_openat2_paths_are_walked(started, place):
 
 def test_the_flag_for_lazy_annotations_is_right_for_this_python():
     assert str(__future__.annotations.compiler_flag) in parcel.BOOT
+
+
+async def test_a_slot_that_cannot_begin_is_not_tried_for_ever(started):
+    session = await started(changed("slot", "rlimit.apply(limits)", "raise ValueError"))
+    assert (await session.run(one("true"))).ending == "lost"
