@@ -163,5 +163,6 @@ class ProcessRunner:
         if self._facts is None:
             words = "left out" if not self._namespaces else await try_namespaces()
             settings = KernelSettings.read()
-            self._facts = Facts(os.geteuid() == 0, words, landlock_abi(), settings)
+            proc = os.path.exists("/proc/self/stat")  # noqa: PTH110, ASYNC240 - no disk is asked
+            self._facts = Facts(os.geteuid() == 0, words, landlock_abi(), settings, proc)
         return self._facts

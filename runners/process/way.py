@@ -39,12 +39,14 @@ class Facts:
         words: what the launcher said when it could not make namespaces; "" when it could.
         landlock: the kernel's Landlock ABI; 0 without Landlock.
         settings: what the kernel says of user namespaces.
+        proc: /proc is mounted, so that the descendants of a call can be found.
     """
 
     root: bool
     words: str
     landlock: int
     settings: KernelSettings = KernelSettings()
+    proc: bool = True
 
 
 def decide(facts: Facts) -> Way | Refusal:
@@ -63,6 +65,11 @@ def decide(facts: Facts) -> Way | Refusal:
         )
     if facts.root:
         return Way.OWN_UID
+    if not facts.proc:
+        return Refusal(
+            f"{why.reason}, and without /proc what a call started cannot be found again",
+            f"{why.cure}; or mount /proc",
+        )
     if facts.landlock >= SIGNAL_SCOPE_ABI:
         return Way.LANDLOCK
     return Refusal(

@@ -42,6 +42,12 @@ def test_without_landlock_the_hosts_files_are_open_so_it_is_refused(root: bool) 
     assert "no Landlock" in refusal.reason
 
 
+def test_without_proc_a_plain_user_is_refused() -> None:
+    refusal = decide(Facts(root=False, words=REFUSED, landlock=7, proc=False))
+    assert isinstance(refusal, Refusal)
+    assert refusal.cure.endswith("; or mount /proc")
+
+
 def test_the_cure_names_what_is_switched_off() -> None:
     settings = KernelSettings(max_user_namespaces=0)
     refusal = decide(Facts(root=False, words=REFUSED, landlock=4, settings=settings))
