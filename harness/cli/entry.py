@@ -9,8 +9,12 @@ import click
 
 from harness.cli.group import LazyGroup
 from harness.cli.overview import COMMANDS, overview
+from harness.cli.terminal import silence
 
 __all__ = ["root", "run_command"]
+
+BROKEN_PIPE = 141
+"""What a shell reports of a program that wrote where nobody reads."""
 
 root = LazyGroup("stockade", COMMANDS, overview())
 click.version_option(package_name="stockade-harness", message="%(version)s")(root)
@@ -23,8 +27,8 @@ def run_command(words: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
-        quiet_stdout()
-        return 141
+        silence(sys.stdout)
+        return BROKEN_PIPE
     except Exception as error:
         code = report(error)
         # `exec` passes the program's own code on; ours must not look like one of those.
@@ -49,9 +53,3 @@ def report(error: Exception) -> int:
     else:
         click.echo("stockade: STOCKADE_DEBUG=1 shows where it happened", err=True)
     return 3
-
-
-def quiet_stdout() -> None:
-    """Keep the interpreter from complaining about a closed pipe at its end."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())

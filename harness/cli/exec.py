@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from harness.cli.options import box_options, json_option, patch_options, print_json, take_box
-from harness.cli.terminal import Escaper, raw_or_escaped, say
+from harness.cli.terminal import Escaper, raw_or_escaped, say, silence
 
 if TYPE_CHECKING:
     from harness.run import SingleReport
@@ -73,7 +73,11 @@ class Quiet:
     async def output(self, name: Literal["stdout", "stderr"], data: bytes) -> None:
         """Output, as it comes."""
         stream = sys.stdout if name == "stdout" else sys.stderr
-        raw_or_escaped(stream, data, self.escapers[name])
+        try:
+            raw_or_escaped(stream, data, self.escapers[name])
+        except BrokenPipeError:
+            silence(stream)
+            raise
 
 
 def conclude(report: SingleReport) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 from typing import IO
 
-__all__ = ["Escaper", "raw_or_escaped", "visible"]
+__all__ = ["Escaper", "raw_or_escaped", "say", "silence", "visible"]
 
 PLAIN = frozenset("\n\t")
 
@@ -54,6 +55,16 @@ def raw_or_escaped(stream: IO[str], data: bytes, escaper: Escaper) -> None:
 
 
 def say(text: str) -> None:
-    """A line for people, on standard error."""
-    sys.stderr.write(visible(text) + "\n")
-    sys.stderr.flush()
+    """A line for people, on standard error; nobody reading it is no reason to end differently."""
+    try:
+        sys.stderr.write(visible(text) + "\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        silence(sys.stderr)
+
+
+def silence(stream: IO[str]) -> None:
+    """Let what is still to be written go nowhere, so that no later write fails either."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

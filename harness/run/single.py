@@ -30,6 +30,8 @@ from runners import OnOutput, Outcome
 if TYPE_CHECKING:
     from harness.action import Performed
 
+BROKEN_PIPE = 141
+
 __all__ = ["Single", "SingleReport", "make_single", "run_single"]
 
 
@@ -87,6 +89,8 @@ async def run_single(
             assert task is not None
             task.uncancel()
             stopped = stop.code
+        except BrokenPipeError:  # whoever read the output has gone: so would the program
+            stopped = BROKEN_PIPE
         except Exception as raised:
             error = describe(raised)
             tell(work, "error", error)

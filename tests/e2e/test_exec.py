@@ -110,6 +110,20 @@ def test_bytes_pass_unchanged_into_a_pipe(stockade, quick_box) -> None:
     assert done.stdout == bytes(range(256))
 
 
+def test_a_reader_that_leaves_ends_the_program(stockade, quick_box) -> None:
+    argv = stockade.argv(
+        "exec", "--policy", stockade.policy, "--runner", quick_box, "--",
+        "python3", "-c", "while True: print('y')",
+    )  # fmt: skip
+    with subprocess.Popen(
+        argv, env=stockade.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (141, b"")
+
+
 def test_control_characters_are_written_out_on_a_terminal(stockade, quick_box) -> None:
     import pty
 
