@@ -22,21 +22,28 @@ from policies.verdict import Conditions, Decision, PathCheck, Verdict
 
 if TYPE_CHECKING:
     from policies.authoring import (
+        Coverage,
+        Difference,
         Edit,
         Explanation,
         FixtureResult,
         LintFinding,
         Nearest,
+        Recorded,
         ShownLine,
         answer_request,
+        compare_policies,
+        cover,
         explain_command,
         format_policy,
         junit_report,
         lint_policy,
         policy_schema,
+        read_records,
         run_fixtures,
         sarif,
         show_lines,
+        suggest,
     )
     from policies.commandline import LineError, parse_line
     from policies.loading import (
@@ -50,7 +57,9 @@ if TYPE_CHECKING:
     from policies.policy import Policy
 
 LAZY = {
+    "Coverage": "policies.authoring",
     "Diagnostic": "policies.loading",
+    "Difference": "policies.authoring",
     "Edit": "policies.authoring",
     "Explanation": "policies.authoring",
     "FixtureResult": "policies.authoring",
@@ -60,9 +69,12 @@ LAZY = {
     "Nearest": "policies.authoring",
     "Policy": "policies.policy",
     "PolicyFileError": "policies.loading",
+    "Recorded": "policies.authoring",
     "ShownLine": "policies.authoring",
     "answer_request": "policies.authoring",
+    "compare_policies": "policies.authoring",
     "compile_layers": "policies.loading",
+    "cover": "policies.authoring",
     "explain_command": "policies.authoring",
     "format_policy": "policies.authoring",
     "junit_report": "policies.authoring",
@@ -71,9 +83,11 @@ LAZY = {
     "parse_line": "policies.commandline",
     "policy_schema": "policies.authoring",
     "profile_names": "policies.loading",
+    "read_records": "policies.authoring",
     "run_fixtures": "policies.authoring",
     "sarif": "policies.authoring",
     "show_lines": "policies.authoring",
+    "suggest": "policies.authoring",
 }
 """Parts of the face that are imported when first used, so that a command line starts fast."""
 
@@ -95,8 +109,10 @@ __all__ = [
     "Cd",
     "Command",
     "Conditions",
+    "Coverage",
     "Decision",
     "Diagnostic",
+    "Difference",
     "Edit",
     "Explanation",
     "FixtureResult",
@@ -115,13 +131,16 @@ __all__ = [
     "Plan",
     "Policy",
     "PolicyFileError",
+    "Recorded",
     "ShownLine",
     "Stage",
     "ToFile",
     "ToStdout",
     "Verdict",
     "answer_request",
+    "compare_policies",
     "compile_layers",
+    "cover",
     "explain_command",
     "format_policy",
     "junit_report",
@@ -130,7 +149,9 @@ __all__ = [
     "parse_line",
     "policy_schema",
     "profile_names",
+    "read_records",
     "run_fixtures",
     "sarif",
     "show_lines",
+    "suggest",
 ]

@@ -65,10 +65,16 @@ class Finding:
 class Judging:
     """One judgement: the memo of inner commands and their depth."""
 
-    __slots__ = ("banned", "depth", "gate", "memo", "shelves")
+    __slots__ = ("banned", "depth", "fence", "gate", "memo", "shelves")
 
-    def __init__(self, shelves: dict[str, Shelf], gate: Gate = NO_GATE) -> None:
+    def __init__(
+        self,
+        shelves: dict[str, Shelf],
+        gate: Gate = NO_GATE,
+        fence: dict[str, Shelf] | None = None,
+    ) -> None:
         self.shelves = shelves
+        self.fence = fence
         self.gate = gate
         self.memo: dict[tuple[object, ...], Finding] = {}
         self.depth = 0
@@ -95,11 +101,27 @@ class Judging:
             finding.miss = Miss("denied", self.banned.start)
             finding.ban = self.banned.ban
             return finding
+        if hits and self.fence and not self.inside(self.fence, span, finding):
+            return finding
         if hits:
             self.allow(finding, hits)
         elif finding.miss is None:
             finding.miss = Miss("no-subcommand", self.subcommand(span), tuple(shelf.pinned))
         return finding
+
+    def inside(self, fence: dict[str, Shelf], span: Span, finding: Finding) -> bool:
+        """Whether a project file's ``only`` lines accept the command too."""
+        word = span.words[span.start]
+        shelf = fence.get(word) or fence.get(word.rpartition("/")[2])
+        if shelf is None and word.startswith("./"):
+            shelf = fence.get("./")
+        if shelf is None:
+            return True
+        finding.miss, finding.nearest = Miss("no-subcommand", self.subcommand(span)), None
+        found: list[Hit] = []
+        for entry in shelf.candidates(span):
+            self.walk(entry, span, finding, found)
+        return bool(found)
 
     def walk(self, entry: Entry, span: Span, finding: Finding, hits: list[Hit]) -> None:
         """Try one line; note it as a hit or as a miss, the furthest miss first."""

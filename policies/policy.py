@@ -44,6 +44,7 @@ class Policy:
         bans: all deny lines.
         programs: identities by program name.
         tools: the policy of tool calls.
+        only: lines of a project file; a program named there must match one of them too.
     """
 
     def __init__(  # noqa: PLR0913 (a record of what a file says)
@@ -54,6 +55,7 @@ class Policy:
         bans: Sequence[Ban] = (),
         programs: Mapping[str, Program] | None = None,
         tools: Policy | None = None,
+        only: Policy | None = None,
         description: str = "",
         digest: str = "",
         conditions: Conditions = NO_CONDITIONS,
@@ -76,6 +78,7 @@ class Policy:
         self.bans = tuple(bans)
         self.programs = dict(programs or {})
         self.tools = tools
+        self.only = only
         self.identity = Identity(self.programs)
         self.shelves = shelves(self.lines, self.bans, self.programs)
         self.places: dict[tuple[str, str], Place] = {}
@@ -158,7 +161,7 @@ class Policy:
             candidates = [
                 e for e in candidates if not e.line.demands or meets(e.line.demands, span)
             ]
-        if len(candidates) != 1 or shelf.bans or place.outside:
+        if len(candidates) != 1 or shelf.bans or place.outside or self.only is not None:
             return None
         entry = candidates[0]
         if entry.rule.gated or entry.line.runs_commands:
@@ -202,7 +205,8 @@ class Policy:
                 shelf, miss = self.identity.shelf(argv[0], place, self.shelves)
             if shelf is not None:
                 span = Span(argv, 0, len(argv), place)
-                return Judging(self.shelves, gate).judge(span, shelf)
+                fence = self.only.shelves if self.only is not None else None
+                return Judging(self.shelves, gate, fence).judge(span, shelf)
         finding = Finding(0)
         finding.miss = miss
         return finding

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli.options import json_option, print_json
+from harness.cli.policy_records import coverage, diff, suggest
 from harness.cli.terminal import visible
 
 if TYPE_CHECKING:
@@ -310,3 +311,8 @@ def schema() -> int:
 
     print_json(policy_schema())
     return 0
+
+
+policy.add_command(diff)
+policy.add_command(coverage)
+policy.add_command(suggest)

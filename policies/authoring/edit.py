@@ -143,9 +143,10 @@ def new_line(loaded: Loaded, argv: tuple[str, ...]) -> tuple[Edit, ...]:
     if "/" in argv[0]:
         return ()
     hazard = hazard_of(argv[0])
-    if hazard.fetches or hazard.wrapper or hazard.interpreter or hazard.script:
-        return ()
+    dangerous = hazard.fetches or hazard.wrapper or hazard.interpreter or hazard.script
     known = argv[0] in loaded.policy.shelves
+    if dangerous or (hazard.runs_project and not known):
+        return ()
     text = line_for(argv)
     if text is None:
         return ()

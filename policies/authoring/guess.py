@@ -7,9 +7,9 @@ from functools import cache
 
 from policies.synopsis import parse_type
 from policies.values.catalogue import Catalogue
-from policies.values.value import Place
+from policies.values.value import Place, ValueType
 
-__all__ = ["admitted_by", "guess_type", "line_for", "widened"]
+__all__ = ["admits", "admitted_by", "guess_type", "line_for", "widened"]
 
 LADDER = ("INT", "FLOAT", "NAME", "WORD", "REV", "PATH", "LINE(1..200)", "TEXT")
 INT = re.compile(r"INT(?:\((-?[0-9]*)\.\.(-?[0-9]*)\))?")
@@ -20,7 +20,8 @@ HERE = Place("/workspace", ".")
 
 
 @cache
-def checks() -> tuple[tuple[str, object], ...]:
+def checks() -> tuple[tuple[str, ValueType], ...]:
+    """The types of the ladder."""
     catalogue = Catalogue()
     return tuple((name, catalogue.resolve(parse_type(name, catalogue))) for name in LADDER)
 
@@ -28,9 +29,15 @@ def checks() -> tuple[tuple[str, object], ...]:
 def admitted_by(word: str) -> str | None:
     """The narrowest type that admits a word; never ANY."""
     for name, value in checks():
-        if value.check(word, HERE) is None:  # type: ignore[attr-defined]
+        if value.check(word, HERE) is None:
             return name
     return None
+
+
+def admits(kind: str, word: str) -> bool:
+    """Whether one of the types of the ladder admits a word."""
+    value = dict(checks())[kind]
+    return value.check(word, HERE) is None
 
 
 def guess_type(word: str) -> str:

@@ -10,10 +10,12 @@ from typing import Any
 
 from policies.identity import FIXED_PATH
 from policies.limits import Budgets, Isolation, Limits
+from policies.loading.document import Document
 from policies.loading.fields import Fields
 from policies.loading.layer import LEVELS, STYLES, Layer, RawRule, limit_values
 from policies.loading.layers import BUILTIN
 from policies.loading.positions import Path
+from policies.loading.project import Project
 from policies.matching.line import CompiledLine
 from policies.matching.loose import LooseLine
 from policies.policy import Policy
@@ -36,8 +38,11 @@ MOST_LINES = 512
 class Builder:
     """Compiles the layers of one policy."""
 
-    def __init__(self, layers: list[Layer], *, trust: bool = False) -> None:
+    def __init__(
+        self, layers: list[Layer], *, trust: bool = False, project: Project | None = None
+    ) -> None:
         self.layers = layers
+        self.project = project
         self.trust = trust
         self.entries: list[Entry | Waiting] = []
         self.bans: list[Ban] = []
@@ -63,6 +68,7 @@ class Builder:
             self.add_types(layer)
             self.add_programs(layer)
         dropped = self.dropped()
+        self.restrict(dropped)
         for layer in self.layers:
             for raw in layer.rules:
                 if self.own("rule", raw.name, layer, (*raw.path, "name")):
@@ -73,6 +79,7 @@ class Builder:
             for program in layer.sealed:
                 self.sealed.setdefault(program, layer)
         top = self.layers[-1]
+        budgets = self.budgets()
         return Policy(
             name=top.name,
             description=top.description,
@@ -82,7 +89,8 @@ class Builder:
             tools=self.tools(),
             digest=self.digest(),
             conditions=self.conditions,
-            budgets=self.budgets(),
+            budgets=budgets if self.project is None else self.project.spare(budgets),
+            only=self.fence(),
             protect=self.protect,
             roots=self.roots,
             redirect=self.redirect(),
@@ -98,6 +106,56 @@ class Builder:
         where = "twice" if owner is layer else f"already in {owner.origin}"
         layer.document.fault(path, f"{kind} {name!r} is defined {where}", "choose another name")
         return False
+
+    def restrict(self, dropped: set[str]) -> None:
+        """What a project file takes away: rules, and commands by its deny lines."""
+        project = self.project
+        if project is None:
+            return
+        known = {raw.name for layer in self.layers for raw in layer.rules}
+        for index, name in enumerate(project.drop):
+            if name not in known:
+                project.document.fault(("drop", index), f"no rule is named {name!r}")
+            dropped.add(name)
+        rule = Rule(project.name, reason="the project file denies it", conditions=self.conditions)
+        for path, text in project.deny:
+            line = self.project_line(project, path, text)
+            try:
+                if line is not None:
+                    self.bans.append(Ban(rule, LooseLine(line, self.catalogue)))
+            except SynopsisError as error:
+                self.note(project.document, path, error)
+
+    def fence(self) -> Policy | None:
+        """The ``only`` lines of a project file as a policy of their own."""
+        project = self.project
+        if project is None or not project.only:
+            return None
+        rule = Rule(project.name, reason="the project file allows less", conditions=self.conditions)
+        entries: list[Entry] = []
+        for path, text in project.only:
+            line = self.project_line(project, path, text)
+            try:
+                if line is not None:
+                    compiled = CompiledLine(line, self.catalogue)
+                    entries.append(Entry(rule, Decision.ALLOW, compiled, len(entries)))
+            except SynopsisError as error:
+                self.note(project.document, path, error)
+        return Policy(name=project.name, entries=entries, programs=self.programs)
+
+    def project_line(self, project: Project, path: Path, text: str) -> Line | None:
+        """A line of a project file."""
+        head = text.split(None, 1)[0] if text.split() else ""
+        try:
+            style = self.styles.get(self.program_of(head), "gnu")
+            return parse_synopsis(text, self.catalogue, style)
+        except SynopsisError as error:
+            self.note(project.document, path, error)
+            return None
+
+    def note(self, document: Document, path: Path, error: SynopsisError) -> None:
+        """Note the fault of a line at its column."""
+        document.fault(path, error.message, error.fix, column=error.column, width=error.width)
 
     def closure(self, layer: Layer) -> Policy:
         """The policy of one file and what it extends: its examples speak of that."""
@@ -125,7 +183,11 @@ class Builder:
             for key, value in layer.limits.items():
                 limits[key] = min(value, limits.get(key, value))
             isolation = max(isolation, layer.isolation or Isolation.PROCESS)
-        return Conditions(isolation=isolation, limits=with_limits(Limits(), limits))
+        merged = with_limits(Limits(), limits)
+        if self.project is not None:
+            isolation = max(isolation, self.project.isolation)
+            merged = self.project.lowered(merged)
+        return Conditions(isolation=isolation, limits=merged)
 
     def budgets(self) -> Budgets:
         """The smallest of the budgets that are set."""
@@ -185,6 +247,8 @@ class Builder:
     def digest(self) -> str:
         """sha256 over the canonical content of all layers."""
         content = [layer.document.data for layer in self.layers]
+        if self.project is not None:
+            content.append(self.project.document.data)
         data = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
         return "sha256:" + hashlib.sha256(data.encode()).hexdigest()
 
@@ -343,7 +407,7 @@ class Builder:
 
     def complain(self, layer: Layer, path: Path, error: SynopsisError) -> None:
         """Note the fault of a line at its column."""
-        layer.document.fault(path, error.message, error.fix, column=error.column, width=error.width)
+        self.note(layer.document, path, error)
 
     def rule(self, raw: RawRule) -> Rule:
         """The fields that a rule's lines share."""

@@ -8,7 +8,7 @@ from policies.loading.diagnostic import Diagnostic, PolicyFileError
 from policies.loading.document import Document
 from policies.loading.layer import Layer
 
-__all__ = ["BUILTIN", "profile_names", "read_layers"]
+__all__ = ["BUILTIN", "fix_for", "profile_names", "read_layers", "read_text"]
 
 BUILTIN = "builtin:"
 PROFILES = Path(__file__).parent.parent / "profiles"
@@ -110,6 +110,7 @@ def read_text(path: Path, name: str) -> str:
 
 
 def fix_for(source: str) -> str:
+    """What to say when a file is not there."""
     if source.startswith(BUILTIN):
         return f"built-in profiles: {', '.join(profile_names())}"
     return "paths are relative to the file"

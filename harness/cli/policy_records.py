@@ -1,0 +1,114 @@
+"""``stockade policy diff|coverage|suggest``: policies held against recorded commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.options import json_option, print_json
+from harness.cli.terminal import visible
+
+if TYPE_CHECKING:
+    from policies import Recorded
+
+__all__ = ["coverage", "diff", "suggest"]
+
+FINDINGS = 1
+MOST_SHOWN = 50
+
+
+def records_of(sources: Iterable[str]) -> Iterator[Recorded]:
+    """The commands of logs, of files of commands, or of runs by id."""
+    from policies import read_records
+
+    for source in sources:
+        path = Path(source)
+        if not path.exists():
+            from harness.run import find_run
+
+            path = find_run(source).path
+        if path.is_dir():
+            path /= "events.jsonl"
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            yield from read_records(lines)
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@click.option("--corpus", multiple=True, metavar="FILE", help="Recorded commands to compare.")
+@click.option("--root", default="/workspace", show_default=True, metavar="DIR")
+@click.option("--fail-on", type=click.Choice(["any", "widen"]), default="any", show_default=True)
+@json_option
+def diff(
+    *, old: str, new: str, corpus: tuple[str, ...], root: str, fail_on: str, as_json: bool
+) -> int:
+    """Show commands that two policies decide differently.
+
+    It is sound for what it shows; it does not show that nothing else differs.
+    """
+    from policies import compare_policies, load
+
+    found = compare_policies(load(old), load(new), records_of(corpus), root=root)
+    if as_json:
+        rows = [{name: getattr(one, name) for name in one.__slots__} for one in found]
+        print_json({"differences": rows, "complete": False})
+    else:
+        for one in found[:MOST_SHOWN]:
+            mark = "" if one.recorded else " (made up)"
+            shown = visible(" ".join(one.argv)).replace("\n", "\\n")
+            click.echo(f"{one.change}: {shown}: {one.before} -> {one.after}{mark}")
+        if len(found) > MOST_SHOWN:
+            click.echo(f"... and {len(found) - MOST_SHOWN} more; --json shows all")
+        click.echo(f"{len(found)} differences seen; this does not show that there are no others",
+                   err=True)  # fmt: skip
+    counted = [one for one in found if fail_on == "any" or one.widens]
+    return FINDINGS if counted else 0
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True)
+@click.option("--policy", "source", required=True, metavar="NAME|FILE")
+@click.option("--root", default="/workspace", show_default=True, metavar="DIR")
+@click.option("--rejudge", is_flag=True, help="Judge anew what another policy decided.")
+@json_option
+def coverage(*, logs: tuple[str, ...], source: str, root: str, rejudge: bool, as_json: bool) -> int:
+    """Count which lines decided recorded commands; exit 1 when some never did."""
+    from policies import compile_layers, cover
+
+    found = cover(compile_layers(source, trust=False), records_of(logs), root=root)
+    if found.strangers and not rejudge:
+        raise click.UsageError(
+            f"the logs were decided by another policy ({found.strangers[0]}): use --rejudge"
+        )
+    if as_json:
+        print_json(
+            {
+                "commands": found.commands,
+                "lines": [{n: getattr(one, n) for n in one.__slots__} for one in found.lines],
+                "denied": [{n: getattr(one, n) for n in one.__slots__} for one in found.denied],
+            }
+        )
+    else:
+        click.echo(f"{found.commands} commands")
+        for line in sorted(found.lines, key=lambda one: -one.count):
+            click.echo(visible(f"{line.count:6} {line.file}:{line.line} {line.text[:100]}"))
+        for group in found.denied:
+            what = " ".join(filter(None, (group.program, group.subcommand)))
+            click.echo(visible(f"denied {group.count:6} {what}: {group.reason}"))
+            if group.edit:
+                click.echo(visible(f"         edit: {group.edit[:120]}"))
+    return FINDINGS if found.unused else 0
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True)
+def suggest(*, logs: tuple[str, ...]) -> int:
+    """Print a first policy that covers recorded commands, hazards commented out."""
+    from policies import suggest as suggested
+
+    click.echo(suggested(records_of(logs)), nl=False)
+    return 0
