@@ -14,7 +14,7 @@ from pathlib import Path
 
 from runners.layout import Bind
 
-__all__ = ["Cgroup", "Hierarchy", "find_hierarchy", "hierarchy", "remove_groups"]
+__all__ = ["Cgroup", "Hierarchy", "find_hierarchy", "hierarchy", "memory_holder", "remove_groups"]
 
 GROUP = "stockade"
 REMOVE_SECONDS = 2.0
@@ -141,6 +141,14 @@ def hierarchy() -> Hierarchy | None:
     ):
         return None
     return where
+
+
+def memory_holder() -> str:
+    """What bounds the memory of a session here, for people."""
+    where = hierarchy() if os.geteuid() == 0 else None
+    if where is None:
+        return "a limit for each process, and a poller: a fast program can overshoot"
+    return f"a control group (version {where.version})"
 
 
 def find_hierarchy(mounts: str, own: str) -> Hierarchy | None:

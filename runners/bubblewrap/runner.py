@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from policies import Isolation, Limits
 from runners.bubblewrap.binary import Binary, find_binary
 from runners.bubblewrap.start import USER, start
+from runners.cgroup import memory_holder
 from runners.child import Child
 from runners.client import connect
 from runners.contract import Probe, Session, SessionSpec
@@ -41,7 +42,11 @@ class BubblewrapRunner:
         except (UnavailableError, StartError) as error:
             reason, _, cure = str(error).partition(": ")
             return Probe(self.name, False, self.isolation, reason, cure, facts)
-        facts |= {"image": image, "user": "own uid" if os.geteuid() == 0 else "own user namespace"}
+        facts |= {
+            "memory": memory_holder(),
+            "image": image,
+            "user": "own uid" if os.geteuid() == 0 else "own user namespace",
+        }
         weaker = ""
         if image == "host":
             weaker = "no image is built, so programs are the host's own"

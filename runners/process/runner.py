@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 
 from policies import Isolation
+from runners.cgroup import memory_holder
 from runners.child import start_child
 from runners.client import connect
 from runners.contract import Probe, Session, SessionSpec
@@ -60,6 +61,7 @@ class ProcessRunner:
         told = {
             "landlock": f"ABI {facts.landlock}" if facts.landlock else "missing",
             "user": "own uid" if facts.root else "your own user",
+            "memory": memory_holder(),
         }
         if isinstance(way, Refusal):
             return Probe(self.name, False, Isolation.PROCESS, way.reason, way.cure, told)
