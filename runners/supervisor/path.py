@@ -118,10 +118,23 @@ def _step(folder: int, part: bytes, flags: int, mode: int, *, last: bool) -> int
     if not last:
         flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
     fd = os.open(part, flags | os.O_NOFOLLOW, mode, dir_fd=folder)
+    if flags & os.O_DIRECTORY and not _is_at(fd, folder, part):
+        os.close(fd)  # gVisor follows a link to a folder in spite of O_NOFOLLOW
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if last and flags & os.O_PATH and not flags & os.O_NOFOLLOW and _is_link(fd):
         os.close(fd)
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     return fd
+
+
+def _is_at(fd: int, folder: int, part: bytes) -> bool:
+    """Whether a descriptor is what stands under a name, not what a link there names."""
+    try:
+        named = os.stat(part, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    found = os.fstat(fd)
+    return (named.st_dev, named.st_ino) == (found.st_dev, found.st_ino)
 
 
 def _is_link(fd: int) -> bool:
