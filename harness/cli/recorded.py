@@ -1,4 +1,4 @@
-"""``stockade runs`` on what was recorded: export, report, diff, replay, redecide, prune."""
+"""``stockade runs`` on what was recorded: export, report, diff, replay, redecide, resume, prune."""
 
 from __future__ import annotations
 
@@ -188,6 +188,42 @@ def prune(*, keep: int | None, older_than: float | None, dry_run: bool, as_json:
     say(f"{len(removed)} run folders {'would go' if dry_run else 'removed'}")
 
 
+@click.command()
+@click.argument("run")
+@click.option("--accept-drift", is_flag=True, help="Go on where things come out otherwise.")
+@click.option("--rerun-unknown", is_flag=True, help="Run calls again whose outcome is unknown.")
+@click.option("--close", is_flag=True, help="Do not go on: end the record, as aborted.")
+@json_option
+def resume(run: str, *, accept_drift: bool, rerun_unknown: bool, close: bool, as_json: bool) -> int:
+    """Take a run up whose harness died.
+
+    The recorded calls are run again in a fresh session and compared; at the first difference it
+    stops. Then the conversation goes on. A call without a result is 'outcome unknown'. Exit codes
+    are those of `run`; 2 when there is nothing to take up.
+    """
+    from harness.cli.loop import run_until_stopped
+    from harness.cli.narrator import Narrator
+    from harness.run import make_job, run_job
+    from harness.run.resumption import close_run, find_resumption
+
+    options, resumption = find_resumption(
+        find_run(run), accept_drift=accept_drift, rerun_unknown=rerun_unknown
+    )
+    if close:
+        result = close_run(resumption)
+        if as_json:
+            print_json(result)
+        return 0
+    job, narrator = make_job(options), Narrator()
+    report = run_until_stopped(
+        lambda stop: run_job(job, audience=narrator, stop=stop, resumption=resumption)
+    )
+    if as_json:
+        print_json(report.record)
+    narrator.conclude(report)
+    return report.exit_code
+
+
 def records_of(folder: RunFolder) -> list[dict[str, Any]]:
     """The records of a run."""
     from harness.record import read_events
@@ -219,5 +255,5 @@ def visible_lines(text: str) -> str:
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
-RECORDED = (export, report, replay, redecide, diff, prune)
+RECORDED = (export, report, replay, redecide, diff, resume, prune)
 """What the group `runs` takes up."""

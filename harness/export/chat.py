@@ -25,10 +25,8 @@ def mini_trajectory(run: Recollection, result: Mapping[str, Any], patch: str) ->
     for message in messages(run):
         call = by_call.get(str(message.get("tool_call_id", "")))
         extra: dict[str, Any] = {}
-        if call is not None and call.result is not None:
-            outcome = call.result.get("outcome") or {}
-            if outcome.get("code") is not None:
-                extra["returncode"] = outcome["code"]
+        if call is not None and call.code is not None:
+            extra["returncode"] = call.code
         made.append({**message, "extra": extra})
     usages = [(step.reply or {}).get("usage") or {} for step in run.steps]
     costs = [usage["cost"] for usage in usages if usage.get("cost") is not None]

@@ -46,6 +46,10 @@ class ScriptedModel:
         """How many replies were not asked for."""
         return len(self._replies) - self._next
 
+    def skip(self, count: int) -> None:
+        """Pass over replies that a run had before it was interrupted."""
+        self._next += count
+
     async def generate(self, request: ModelRequest, /) -> Reply:
         """The next reply of the script."""
         if self._keep:

@@ -29,6 +29,17 @@ class RecalledCall:
         return "" if self.result is None else str(self.result.get("content", ""))
 
     @property
+    def outcomes(self) -> list[Record]:
+        """What became of the programs that it ran, in order; [] where it ran none."""
+        outcome = None if self.result is None else self.result.get("outcome")
+        return list((outcome or {}).get("outcomes") or ())
+
+    @property
+    def code(self) -> int | None:
+        """The exit code of the last program, None where there is none."""
+        return self.outcomes[-1].get("code") if self.outcomes else None
+
+    @property
     def ok(self) -> bool:
         """Whether it succeeded."""
         return self.result is not None and self.result.get("ok") is True
@@ -88,7 +99,9 @@ class Recollection:
         for step in self.steps:
             made += step.before
             answer = step.assistant
-            if answer is None or not step.whole:
+            if answer is None:
+                continue  # asked, and asked again after an interruption
+            if not step.whole:
                 break
             made.append(answer)
             made += [ToolMessage(c.id, c.name, c.content, not c.ok) for c in step.calls]

@@ -95,7 +95,12 @@ class Comparison:
         cls, records: Iterable[Mapping[str, Any]], signal: Signal, *, strict: bool = True
     ) -> Comparison:
         """The comparison with a log."""
-        kept = [essence(record) for record in records if _counts(record)]
+        kept: list[dict[str, Any]] = []
+        for record in records:
+            if record.get("type") == "run/resumed":
+                break  # what follows was done twice; up to here the record is straight
+            if _counts(record):
+                kept.append(essence(record))
         return cls(kept, signal, strict)
 
     @property

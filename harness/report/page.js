@@ -156,14 +156,19 @@
     if (v && v.decision !== "allow") out.push(el("span", "chip " + (v.decision === "deny" ? "bad" : "warn"), v.decision === "deny" ? "denied" : shown(v.decision)));
     if (call.answer) out.push(el("span", "chip " + (call.answer.answer === "allowed" ? "good" : "bad"), shown(plain(call.answer.answer))));
     if (call.ok === false && !(v && v.decision === "deny")) out.push(el("span", "chip bad", shown(failure(call))));
+    if (call.ok === true && ending(call)) out.push(el("span", "chip warn", shown(ending(call))));
     if (call.ok === undefined) out.push(el("span", "chip warn", "no result"));
     if (call.origin !== "model") out.push(el("span", "chip", shown(plain(call.origin))));
     return out;
   }
+  function ending(call) { // how the last program ended, "" where all is well or none ran
+    const last = ((call.outcome || {}).outcomes || []).at(-1);
+    if (!last) return "";
+    const how = plain(last.ending || "").replaceAll("_", " ");
+    return how !== "exited" ? how : last.code ? "exit " + plain(last.code) : "";
+  }
   function failure(call) {
-    const o = call.outcome || {}, ending = typeof o.ending === "string" ? o.ending.replaceAll("_", " ") : "";
-    if (ending === "exited") return "exit " + plain(o.code);
-    return ending || (call.error && (call.error.code || call.error.type)) || "failed";
+    return ending(call) || (call.error && (call.error.code || call.error.type)) || "failed";
   }
   function body(call) {
     const out = el("div", "body"), a = argumentsOf(call), v = call.verdict;
@@ -181,8 +186,10 @@
     else if (a && typeof a === "object") for (const [k, val] of Object.entries(a)) out.append(el("h3", "", shown(k)), el("pre", "", shown(typeof val === "string" ? val : JSON.stringify(val, null, 1))));
     else out.append(el("pre", "", whole(call.arguments)));
     if (call.outcome) {
-      const o = call.outcome;
-      out.append(el("h3", "", "Outcome"), el("div", "mono", shown(Object.entries(o).filter(([, x]) => x !== null && x !== "" && plain(x) !== "[]").map(([k, x]) => `${k} ${plain(x)}`).join(" · "))));
+      const { outcomes = [], ...rest } = call.outcome;
+      const line = (o) => el("div", "mono", shown(Object.entries(o).map(([k, x]) => `${k.replaceAll("_", " ")} ${plain(x)}`).join(" · ")));
+      out.append(el("h3", "", "Outcome"), ...outcomes.map(line));
+      if (Object.keys(rest).length) out.append(line(rest));
     }
     if (call.content) out.append(el("h3", "", "Result for the model"), el("pre", "", whole(call.content)));
     if (call.artifact) out.append(el("h3", "", "Artifact"), el("div", "mono", shown(plain(call.artifact))));

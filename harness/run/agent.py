@@ -12,6 +12,7 @@ from harness.event import ToolCalled, ToolFinished
 from harness.printed import tail
 from harness.run.code import Status
 from harness.run.job import Job
+from harness.run.resumption import take_up
 from harness.run.work import Work
 from harness.verify import need_fixed_paths, task_environment
 from policies import Limits, Pipeline, Stage
@@ -78,7 +79,10 @@ async def converse(job: Job, work: Work, session: Session) -> Ended:
         enclosed=True,
     )
     try:
-        result = await agent.run(job.task.instruction)
+        if work.resumption is None:
+            result = await agent.run(job.task.instruction)
+        else:
+            result = await take_up(agent, work.resumption, job.task.instruction)
     except ModelError as error:
         spent = spent_record(agent.ledger.spent)
         return Ended("model_error", error=str(error), spent=spent)

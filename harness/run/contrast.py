@@ -103,6 +103,6 @@ def _call(call: RecalledCall) -> str:
     elif decision == "deny":
         outcome = "denied"
     else:
-        code = (call.result.get("outcome") or {}).get("code")
-        outcome = ("ok" if call.ok else "error") + (f", exit {code}" if code is not None else "")
+        code = "" if call.code is None else f", exit {call.code}"
+        outcome = ("ok" if call.ok else "error") + code
     return f"{call.name} {call.arguments} -> {outcome}"

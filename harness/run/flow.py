@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from harness.event import RunEnd, RunStart, VerifyEnd, VerifyStart
+from harness.errors import ConfigError
+from harness.event import RunEnd, RunResumed, RunStart, VerifyEnd, VerifyStart
 from harness.report import write_report
 from harness.run.agent import Ended, work_on
 from harness.run.audience import Audience
@@ -22,6 +23,7 @@ from harness.run.job import Job
 from harness.run.lock import check_locked, earlier_lock, lock_of, model_facts, task_facts
 from harness.run.outgoing import Changes, Workspace
 from harness.run.report import Report, State
+from harness.run.resumption import Resumption
 from harness.run.stop import Stop
 from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
 from harness.task import Check
@@ -31,15 +33,25 @@ from runners import Session
 __all__ = ["run_job"]
 
 
-async def run_job(job: Job, *, audience: Audience, stop: Stop) -> Report:
+async def run_job(
+    job: Job, *, audience: Audience, stop: Stop, resumption: Resumption | None = None
+) -> Report:
     """Run a job to its end; only the operator's mistakes before the start are raised."""
-    run = new_id()
-    earlier = earlier_lock(job.task.name, job.task.folder) if job.options.locked else None
-    folder = RunFolder.create(run, job.options.out)
+    if resumption is None:
+        run = new_id()
+        earlier = earlier_lock(job.task.name, job.task.folder) if job.options.locked else None
+        folder = RunFolder.create(run, job.options.out)
+        folder.write_options(job.options)
+    else:
+        folder, run = resumption.folder, resumption.folder.id
+        earlier = resumption.earlier_lock()
     state = State(job.task.name, fail_on_denial=job.options.fail_on_denial)
     state.facts |= {"agent": job.agent, "model": job.model_name, "started": now()}
-    with begin(run, folder, audience, stop) as work:
-        work.events.emit(RunStart(start_facts(job)))
+    with begin(run, folder, audience, stop, resumption) as work:
+        if resumption is None:
+            work.events.emit(RunStart(start_facts(job)))
+        else:
+            work.events.emit(RunResumed(resumption.facts()))
         for note in job.notes:
             tell(work, "note", note)
         async with ending(work, state):
@@ -75,6 +87,8 @@ async def ending(work: Work, state: State) -> AsyncIterator[None]:
         task.uncancel()
         state.status = "aborted"
     except Exception as error:
+        if work.resumption is not None and isinstance(error, ConfigError):
+            raise  # the run stays open: the operator may take it up otherwise
         state.error = describe(error)
         code = getattr(error, "exit_code", 3)
         state.status = "infrastructure"
@@ -148,10 +162,10 @@ async def begin_session(
         task=task_facts(job),
         model=model_facts(job.model_name),
     )
-    work.folder.write_lock(lock)
-    tell_box(work, session, lock)
     if earlier is not None:
         check_locked(earlier, lock)
+    work.folder.write_lock(lock)
+    tell_box(work, session, lock)
     return workspace, session
 
 

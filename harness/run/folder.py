@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.config import runs_folder
 from harness.errors import ConfigError
+from harness.run.options import RunOptions, options_from_json, options_to_json
 
 __all__ = ["RunFolder", "find_run", "list_runs", "new_id"]
 
@@ -24,6 +25,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.events = path / "events.jsonl"
+        self.options = path / "options.json"
         self.lock = path / "lock.json"
         self.result = path / "result.json"
         self.patch = path / "patch.diff"
@@ -65,6 +67,15 @@ class RunFolder:
     def read_lock(self) -> dict[str, Any] | None:
         """The lock, or None where there is none."""
         return read_object(self.lock)
+
+    def read_options(self) -> RunOptions | None:
+        """What the operator asked for, as far as taking the run up needs it; None: not there."""
+        found = read_object(self.options)
+        return None if found is None else options_from_json(found)
+
+    def write_options(self, options: RunOptions) -> None:
+        """What the operator asked for, with absolute paths."""
+        write_object(self.options, options_to_json(options))
 
     def write_result(self, result: dict[str, Any]) -> None:
         """The result, whole or not at all."""

@@ -60,7 +60,8 @@ def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Jo
     """Look up and check everything; ConfigError (exit 2) says what does not fit."""
     config = load_config(environ)
     task = find_task(options, environ)
-    policy = load_policy(options.box.policy or task.policy or config.policy or "python-dev")
+    name = options.box.policy or task.policy or config.policy or "python-dev"
+    policy = load_policy(name, project=options.project_policy)
     workspace = workspace_folder(options.box.workspace or task.workspace)
     check_destination(options)
     check_image(options, task, config)

@@ -110,4 +110,4 @@ def check_locked(earlier: tuple[Path, Mapping[str, Any]], new: Mapping[str, Any]
     lines = differences(old, new)
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
-        raise ConfigError(f"--locked: this run differs from {path}:\n{listed}")
+        raise ConfigError(f"what the run is made of differs from {path}:\n{listed}")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from policies import Isolation
 
-__all__ = ["AgentName", "BoxOptions", "RunOptions", "SingleOptions"]
+__all__ = [
+    "AgentName",
+    "BoxOptions",
+    "RunOptions",
+    "SingleOptions",
+    "options_from_json",
+    "options_to_json",
+]
 
 AgentName = Literal["model", "oracle", "nop"]
 
@@ -57,6 +64,7 @@ class RunOptions:
         in_place: work on the workspace itself.
         out: the run folder; None: in the state folder.
         locked: refuse to run what differs from an earlier run.
+        project_policy: a file that can only restrict the policy, read once at the start.
         strict_network: refuse a task that is silent on the network.
     """
 
@@ -71,6 +79,7 @@ class RunOptions:
     in_place: bool = False
     out: Path | None = None
     locked: bool = False
+    project_policy: Path | None = None
     strict_network: bool = False
 
 
@@ -89,3 +98,36 @@ class SingleOptions:
     argv: tuple[str, ...] = ()
     line: str | None = None
     stdin: bytes | None = None
+
+
+def options_to_json(options: RunOptions) -> dict[str, Any]:
+    """The options as JSON, every path absolute: a run may be taken up from another folder."""
+    made = {f.name: _plain(getattr(options, f.name)) for f in fields(options) if f.name != "box"}
+    kind, _, rest = (options.model or "").partition(":")
+    if kind == "scripted":
+        made["model"] = f"scripted:{Path(rest).absolute()}"
+    box = {f.name: _plain(getattr(options.box, f.name)) for f in fields(options.box)}
+    policy = options.box.policy
+    if policy is not None and Path(policy).is_file():
+        box["policy"] = str(Path(policy).absolute())
+    return {**made, "box": box}
+
+
+def options_from_json(found: dict[str, Any]) -> RunOptions:
+    """The inverse of :func:`options_to_json`."""
+    given = dict(found)
+    box = dict(given.pop("box"))
+    for key in ("workspace", "patch"):
+        box[key] = None if box[key] is None else Path(box[key])
+    for key in ("task", "out", "project_policy"):
+        given[key] = None if given.get(key) is None else Path(given[key])
+    level = box["accept_isolation"]
+    box["accept_isolation"] = None if level is None else Isolation.parse(level)
+    box["include"] = tuple(box["include"])
+    return RunOptions(box=BoxOptions(**box), **given)
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - a JSON value
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return value.label if isinstance(value, Isolation) else value

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.bus import Events
 from harness.event import Notice
@@ -16,6 +16,9 @@ from harness.run.audience import Audience
 from harness.run.folder import RunFolder, list_runs
 from harness.run.stop import Stop
 from runners import Owner, Session
+
+if TYPE_CHECKING:
+    from harness.run.resumption import Resumption
 
 __all__ = ["Work", "begin", "describe", "sweep_scratch", "tell", "tell_box"]
 
@@ -29,6 +32,7 @@ class Work:
 
     Attributes:
         scratch: a folder for copies, gone when the run ends.
+        resumption: what an interrupted run left, where this one takes it up.
     """
 
     run: str
@@ -38,19 +42,31 @@ class Work:
     audience: Audience
     stop: Stop
     scratch: Path
+    resumption: Resumption | None = None
 
 
 @contextmanager
-def begin(run: str, folder: RunFolder, audience: Audience, stop: Stop) -> Iterator[Work]:
+def begin(
+    run: str,
+    folder: RunFolder,
+    audience: Audience,
+    stop: Stop,
+    resumption: Resumption | None = None,
+) -> Iterator[Work]:
     """Open the log, and a scratch folder that a later start can tell to be abandoned."""
     scratch = folder.path / SCRATCH
+    if resumption is not None:
+        shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(mode=0o700)
     (scratch / OWNER).write_text(str(Owner.me()), encoding="utf-8")
-    log = EventLog.create(folder.events, run=run)
+    if resumption is None:
+        log = EventLog.create(folder.events, run=run)
+    else:
+        log = EventLog.reopen(folder.events)
     try:
         events = Events(run=run, log=log)
         events.subscribe(audience.hear)
-        yield Work(run, folder, log, events, audience, stop, scratch)
+        yield Work(run, folder, log, events, audience, stop, scratch, resumption)
     finally:
         log.close()
         shutil.rmtree(scratch, ignore_errors=True)

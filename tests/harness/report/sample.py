@@ -122,7 +122,7 @@ def write_demo(folder: Path) -> Path:
         "F\n1 failed in 0.03s",
         ok=False,
         verdict={"rule": "pytest", "runs_code": True},
-        outcome={"ending": "exited", "code": 1, "wall_seconds": 0.41},
+        outcome={"outcomes": [{"ending": "exited", "code": 1, "wall_seconds": 0.41}]},
         error={"type": "ToolFailed", "code": "EXIT", "message": "exit 1"},
     )
     w.finish()

@@ -1,0 +1,267 @@
+"""Taking a run up again after its harness died (decision 28).
+
+The recorded calls are run again in a fresh session, and what came of them is compared; then the
+conversation goes on where the log ends. A call without a result is 'outcome unknown': whether it
+did something cannot be told, so it is not run again unless the operator says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import ConfigError, LogError
+from harness.event import StepEnd, ToolFinished
+from harness.message import Assistant, ToolCall, ToolMessage, User
+from harness.recall import RecalledCall, RecalledStep, Recollection, recall
+from harness.record import EventLog, read_events
+from harness.run.folder import RunFolder
+from harness.run.options import RunOptions
+from harness.run.work import SCRATCH, abandoned
+
+if TYPE_CHECKING:
+    from harness.agent import Agent
+    from harness.loop import LoopResult
+    from harness.result import ToolResult
+
+__all__ = ["DriftError", "Resumption", "close_run", "find_resumption", "take_up"]
+
+UNKNOWN = (
+    "Outcome unknown: the harness died while this call was under way; "
+    "it may or may not have done its work, and was not run again."
+)
+_RAN = frozenset({"raised", "timeout", "invalid_output", "aborted"})
+"""Kinds of failure of a body that was started."""
+
+
+class DriftError(ConfigError):
+    """What is run again does not come out as recorded; `--accept-drift` goes on all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """A run that can be taken up.
+
+    Attributes:
+        folder: its folder; the log there is continued.
+        records: what the log holds, without a torn last record.
+        accept_drift: go on where what is run again comes out otherwise.
+        rerun_unknown: run calls again whose outcome is unknown.
+    """
+
+    folder: RunFolder
+    records: Sequence[dict[str, Any]]
+    accept_drift: bool = False
+    rerun_unknown: bool = False
+
+    def earlier_lock(self) -> tuple[Path, dict[str, Any]] | None:
+        """What the run was made of, to insist on it; None: drift is accepted, or none is known."""
+        lock = self.folder.read_lock()
+        return None if lock is None or self.accept_drift else (self.folder.lock, lock)
+
+    def facts(self) -> dict[str, Any]:
+        """For the record."""
+        return {
+            "records": len(self.records),
+            "accept_drift": self.accept_drift,
+            "rerun_unknown": self.rerun_unknown,
+        }
+
+    @property
+    def run(self) -> Recollection:
+        """What the log tells."""
+        return recall(self.records)
+
+
+def find_resumption(
+    folder: RunFolder, *, accept_drift: bool = False, rerun_unknown: bool = False
+) -> tuple[RunOptions, Resumption]:
+    """What is needed to take a run up, or ConfigError (exit 2) saying why it cannot be."""
+    try:
+        records = list(read_events(folder.events))
+    except LogError as error:
+        raise ConfigError(f"{folder.path.name}: {error}") from None
+    if not records or records[0].get("type") != "run/start":
+        raise ConfigError(f"{folder.path.name}: nothing was recorded; start the run anew")
+    if records[0].get("kind") != "run":
+        raise ConfigError(f"{folder.id}: only whole runs are resumed, no single commands")
+    if records[-1].get("type") == "run/end":
+        raise ConfigError(f"{folder.id}: the run has ended ({records[-1].get('status')})")
+    scratch = folder.path / SCRATCH
+    if scratch.exists() and not abandoned(scratch):
+        raise ConfigError(f"{folder.id}: its harness is alive, or cannot be told to be dead")
+    options = folder.read_options()
+    if options is None:
+        raise ConfigError(f"{folder.id}: options.json is missing; it cannot be taken up")
+    return options, Resumption(folder, records, accept_drift, rerun_unknown)
+
+
+def close_run(resumption: Resumption) -> dict[str, Any]:
+    """End the record of a run that nobody goes on with; returns what `result.json` now holds."""
+    folder = resumption.folder
+    log = EventLog.reopen(folder.events)
+    try:
+        log.append("run/resumed", **resumption.facts())
+        log.append("run/end", status="aborted", verdict="none", exit_code=130)
+        head, count = log.head, log.count
+    finally:
+        log.close()
+    result = {
+        "schema": 1,
+        "run": folder.id,
+        "task": str(resumption.run.start.get("task", "")),
+        "status": "aborted",
+        "verdict": "none",
+        "reward": None,
+        "spent": {},
+        "exit_code": 130,
+        "error": "closed after its harness had died",
+        "log": {"head": head, "records": count},
+    }
+    folder.write_result(result)
+    return result
+
+
+async def take_up(agent: Agent, resumption: Resumption, instruction: str) -> LoopResult:
+    """Bring the session and the conversation to where the log ends, then let the loop go on."""
+    run = resumption.run
+    steps = [step for step in run.steps if step.reply is not None]
+    if not steps:
+        return await agent.run(instruction)
+    await _run_again(agent, resumption, steps)
+    agent.transcript.extend(run.messages)
+    last = steps[-1]
+    _restore(agent, steps)
+    if not last.whole:
+        answer = last.assistant
+        assert answer is not None
+        agent.transcript.append(answer)
+        agent.transcript.extend(await _finish_step(agent, last, resumption))
+    told = len(agent.transcript)
+    if run.steps[-1] is last:
+        agent.transcript.extend(_notes(last))
+    return await agent.go_on(told=told, ended=_ended(resumption.records, last))
+
+
+def _notes(step: RecalledStep) -> list[User]:
+    """Notes of results that no later request has told the model."""
+    notes = [n for call in step.calls for n in (call.result or {}).get("contexts") or ()]
+    return [User(str(note), origin="context") for note in notes]
+
+
+async def _run_again(agent: Agent, resumption: Resumption, steps: Sequence[RecalledStep]) -> None:
+    """Run every recorded call that did something in the box, silently, and compare."""
+    from harness.bus import Events
+
+    pipeline = agent.twin(Events(run="again"))
+    for step in steps:
+        for call in step.calls:
+            if call.result is None or not _in_box(agent, call) or not _ran(call):
+                continue
+            batch = await pipeline.run(
+                [ToolCall(call.id, call.name, call.arguments)], step=step.number
+            )
+            if batch.broken is not None:
+                raise batch.broken
+            difference = _difference(call, batch.results[0])
+            if difference and not resumption.accept_drift:
+                raise DriftError(
+                    f"step {step.number}, {call.name} {call.id}: {difference}; "
+                    "--accept-drift goes on all the same"
+                )
+
+
+def _in_box(agent: Agent, call: RecalledCall) -> bool:
+    tool = agent.registry.get(call.name)
+    return tool is not None and tool.in_box
+
+
+def _ran(call: RecalledCall) -> bool:
+    assert call.result is not None
+    if call.ok:
+        return True
+    error = call.result.get("error") or {}
+    return error.get("kind") in _RAN and error.get("code") != "ABORTED_BEFORE_DISPATCH"
+
+
+def _difference(call: RecalledCall, now: ToolResult) -> str:
+    """How a call came out otherwise, or nothing. Texts of programs hold times, so they are free."""
+    assert call.result is not None
+    if call.ok != now.ok:
+        words = {True: "succeeded", False: "failed"}
+        return f"it {words[call.ok]} then and {words[now.ok]} now"
+    before, after = _endings(call.outcomes), _endings(now.facts.get("outcomes") or ())
+    if before != after:
+        return f"its programs ended with {before} then and with {after} now"
+    if not before and call.content != now.content:
+        return "its result reads otherwise"
+    return ""
+
+
+def _endings(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How each program ended, without its figures."""
+    return [f"{one.get('ending')} {list(one.get('codes') or ())}" for one in outcomes]
+
+
+async def _finish_step(
+    agent: Agent, step: RecalledStep, resumption: Resumption
+) -> list[ToolMessage]:
+    """Results for the calls of the step that was under way, in order."""
+    missing = [call for call in step.calls if call.result is None]
+    again = [c for c in missing if resumption.rerun_unknown and _in_box(agent, c)]
+    found: dict[str, ToolMessage] = {}
+    if again:
+        calls = [ToolCall(c.id, c.name, c.arguments) for c in again]
+        batch = await agent.pipeline.run(calls, step=step.number, signal=agent.signal)
+        if batch.broken is not None:
+            raise batch.broken
+        for result in batch.results:
+            message = ToolMessage(result.call_id, result.tool, result.content, not result.ok)
+            found[result.call_id] = message
+    for call in missing:
+        if call.id not in found:
+            found[call.id] = ToolMessage(call.id, call.name, UNKNOWN, is_error=True)
+            _tell_unknown(agent, step, call)
+    agent.events.emit(StepEnd(len(step.calls), 0.0), step=step.number)
+    return [found.get(c.id) or ToolMessage(c.id, c.name, c.content, not c.ok) for c in step.calls]
+
+
+def _tell_unknown(agent: Agent, step: RecalledStep, call: RecalledCall) -> None:
+    error = {"kind": "aborted", "code": "OUTCOME_UNKNOWN", "type": "OutcomeUnknown"}
+    payload = ToolFinished(call.name, ok=False, content=UNKNOWN, duration_seconds=0.0, error=error)
+    agent.events.emit(payload, step=step.number, call=call.id)
+
+
+def _restore(agent: Agent, steps: Sequence[RecalledStep]) -> None:
+    """The budget goes on from what was spent; only the clock begins anew."""
+    from harness.model import Usage
+
+    for step in steps:
+        usage = (step.reply or {}).get("usage")
+        agent.ledger.steps += 1
+        agent.ledger.report(Usage(**usage) if usage else None)
+        for call in step.calls:
+            if call.result is not None and _ran(call):
+                agent.ledger.reserve(call.name)
+    skip = getattr(agent.model, "skip", None)
+    if skip is not None:
+        skip(len(steps))
+
+
+def _ended(records: Sequence[dict[str, Any]], last: RecalledStep) -> tuple[str, str | None] | None:
+    """How the run had ended before its harness died (in verification), or None."""
+    for record in reversed(records):
+        if record.get("type") == "step/end" and record.get("step") == last.number:
+            status = record.get("status")
+            if not status:
+                return None
+            answer = last.assistant
+            assert answer is not None
+            return str(status), _answer(last, answer) if status == "completed" else None
+    return None
+
+
+def _answer(last: RecalledStep, answer: Assistant) -> str:
+    return last.calls[-1].content if last.calls else answer.text
