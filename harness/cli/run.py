@@ -28,6 +28,12 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @patch_options
 @click.option("--out", type=FOLDER, metavar="DIR", help="The run folder; empty or absent.")
 @click.option("--locked", is_flag=True, help="Refuse to run what differs from an earlier run.")
+@click.option(
+    "--project-policy",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A file that can only restrict the policy.",
+)
 @click.option("--strict-network", is_flag=True, help="Refuse a task silent on the network.")
 @json_option
 def run(*, as_json: bool, **given: Any) -> int:  # noqa: ANN401 - click's own values

@@ -53,6 +53,15 @@ def test_flags_cannot_raise_the_budgets_and_it_is_said(policy, environ) -> None:
     ]
 
 
+def test_a_project_policy_only_restricts(policy, environ, tmp_path) -> None:
+    project = tmp_path / "project.toml"
+    project.write_text('schema = 1\nname = "project"\n[budgets]\nsteps = 3\n')
+    job = make_job(options(policy, project_policy=project), environ)
+    plain = make_job(options(policy), environ)
+    assert (job.budgets.steps, plain.budgets.steps) == (3, 10)
+    assert job.policy.digest != plain.policy.digest
+
+
 def write_config(environ: dict[str, str], text: str) -> None:
     path = Path(environ["XDG_CONFIG_HOME"]) / "stockade" / "config.toml"
     path.parent.mkdir(parents=True)
