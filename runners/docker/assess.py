@@ -236,6 +236,7 @@ def facts(found: Finding) -> dict[str, str]:
         "engine": found.version.get("Version"),
         "api": found.version.get("ApiVersion"),
         "endpoint": found.endpoint.url,
+        "way": "gvisor" if is_gvisor(found.runtime, info) else None,
         "remote": None if found.endpoint.local else "yes",
         "cgroup": info.get("CgroupVersion"),
         "runtime": found.runtime or info.get("DefaultRuntime"),

@@ -20,6 +20,7 @@ from runners.docker.endpoint import find_endpoint
 from runners.docker.engine import Engine
 from runners.docker.fault import NoEngineError
 from runners.docker.image import BoxImage, find_image
+from runners.docker.interpreter import TOOLS_LABEL
 from runners.docker.labels import LABEL, LEASE_SECONDS, Labels
 from runners.docker.place import place_of
 from runners.docker.proof import Proofs, state_folder
@@ -141,6 +142,11 @@ class DockerRunner:
         for volume in await engine.volumes(LABEL):
             name = str(volume["Name"])
             if volume_is_leftover(volume) and await remove_volume(engine, name):
+                removed.append(name)
+        for volume in await engine.volumes(TOOLS_LABEL):
+            name, image = str(volume["Name"]), str(volume["Labels"][TOOLS_LABEL])
+            # An interpreter is made again when it is needed; that of a lost image never is.
+            if await engine.image(image) is None and await remove_volume(engine, name):
                 removed.append(name)
         return removed
 

@@ -14,6 +14,7 @@ import pytest
 from policies import Limits, Pipeline, Stage
 from runners.contract import SessionSpec
 from runners.docker import DockerRunner
+from runners.docker.interpreter import TOOLS_LABEL
 from runners.docker.proof import Proofs
 
 TEST_LABEL = "stockade.test"
@@ -45,6 +46,8 @@ def machine_image(api):
     image = import_image(api, machine_tar(), "stockade-test-machine", changes)
     yield image
     api.remove_image(image, force=True)
+    for volume in api.volumes(filters={"label": f"{TOOLS_LABEL}={image}"})["Volumes"] or []:
+        api.remove_volume(volume["Name"])
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def ours(api, run):
     yield listing
     left = listing()
     for container in left:
-        api.remove_container(container, force=True)
+        api.remove_container(container, force=True, v=True)
     assert not left, "containers were left behind"
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from policies import Limits
+from runners.docker.interpreter import TOOLS_LABEL
 from runners.docker.labels import Labels
 from runners.docker.spec import ContainerOptions, container_spec
 from runners.owner import Owner
@@ -138,7 +139,7 @@ def remove_if_there(api, container: str) -> None:
     from docker.errors import NotFound
 
     try:
-        api.remove_container(container, force=True)
+        api.remove_container(container, force=True, v=True)
     except NotFound:
         return
 
@@ -177,6 +178,15 @@ async def test_a_sweep_takes_volumes_of_the_dead_only(create_volume, runner, api
     await runner.sweep()
     left = {volume["Name"] for volume in api.volumes()["Volumes"] or []}
     assert (dead in left, kept in left) == (False, True)
+
+
+async def test_a_sweep_takes_interpreters_of_images_that_are_gone_only(machine_image, runner, api):
+    gone, kept = (f"stockade-python-{secrets.token_hex(6)}" for _ in range(2))
+    api.create_volume(gone, labels={TOOLS_LABEL: f"sha256:{'0' * 64}"})
+    api.create_volume(kept, labels={TOOLS_LABEL: machine_image})
+    await runner.sweep()
+    left = {volume["Name"] for volume in api.volumes()["Volumes"] or []}
+    assert (gone in left, kept in left) == (False, True)
 
 
 async def test_of_two_harnesses_the_living_one_keeps_its_box(harness, ours, runner):
