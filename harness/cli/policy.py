@@ -260,22 +260,22 @@ def lint(
 @policy.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if it would.")
-def fmt(*, files: tuple[Path, ...], only_check: bool) -> int:
+@json_option
+def fmt(*, files: tuple[Path, ...], only_check: bool, as_json: bool) -> int:
     """Print synopsis lines in their canonical form, in place."""
     from policies import format_policy
 
-    changed = False
+    changed = []
     for path in files:
-        found = loaded_from(str(path))
-        text = format_policy(found)
+        text = format_policy(loaded_from(str(path)))
         if text != path.read_text("utf-8"):
-            changed = True
-            click.echo(f"{'would change' if only_check else 'changed'} {path}")
+            changed.append(str(path))
+            click.echo(f"{'would change' if only_check else 'changed'} {path}", err=as_json)
             if not only_check:
                 path.write_text(text, "utf-8")
-    if changed and only_check:
-        return FINDINGS
-    return 0
+    if as_json:
+        print_json({"changed": changed, "written": not only_check})
+    return FINDINGS if changed and only_check else 0
 
 
 @policy.command()

@@ -106,9 +106,14 @@ def coverage(*, logs: tuple[str, ...], source: str, root: str, rejudge: bool, as
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True)
-def suggest(*, logs: tuple[str, ...]) -> int:
+@json_option
+def suggest(*, logs: tuple[str, ...], as_json: bool) -> int:
     """Print a first policy that covers recorded commands, hazards commented out."""
     from policies import suggest as suggested
 
-    click.echo(suggested(records_of(logs)), nl=False)
+    text = suggested(records_of(logs))
+    if as_json:
+        print_json({"policy": text})
+    else:
+        click.echo(text, nl=False)
     return 0
