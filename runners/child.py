@@ -82,7 +82,12 @@ async def start_child(
     finally:
         theirs.close()
         os.close(said)
-    return Child(await PipeChannel.open(ours, heard, process), process)
+    attaching = asyncio.ensure_future(PipeChannel.open(ours, heard, process))
+    try:
+        return Child(await asyncio.shield(attaching), process)
+    except asyncio.CancelledError:
+        await (await attaching).close()  # attaching waits for nobody
+        raise
 
 
 def spawn(

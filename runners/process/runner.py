@@ -122,7 +122,7 @@ class ProcessRunner:
         python, prefix = host_python(closed=False)
         hold = Hold.take(spec, name)
         try:
-            premises = await asyncio.to_thread(Premises.make, name, hold.user)
+            premises = Premises.make(name, hold.user)
         except BaseException:
             await asyncio.to_thread(hold.release)
             raise
