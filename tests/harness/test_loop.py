@@ -378,6 +378,16 @@ async def test_reported_tokens_and_cost_end_a_run(usage: Usage, budget: Budget) 
     assert conversation_fault(result.messages) is None
 
 
+@pytest.mark.parametrize("budget", [Budget(tokens=110), Budget(cost=0.5)])
+async def test_what_is_just_afforded_is_no_limit(budget: Budget) -> None:
+    usage = Usage(input_tokens=60, output_tokens=50, cost=0.5)
+    agent = agent_of(
+        Reply("", (call("echo"),), usage), says("ok"), tools=[tool_of()], budget=budget
+    )
+    result = await agent.run("go")
+    assert (result.status, result.spent.tool_calls) == ("completed", 1)
+
+
 async def test_what_is_not_reported_is_not_counted() -> None:
     agent = agent_of(says("x"), budget=Budget(tokens=1, cost=0.001))
     result = await agent.run("go")

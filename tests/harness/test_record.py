@@ -70,7 +70,8 @@ def test_a_whole_log_is_fine_and_says_that_nothing_anchors_it(tmp_path) -> None:
 
 
 def test_a_log_that_is_not_there_is_two(tmp_path) -> None:
-    assert verify(tmp_path / "none.jsonl").code == 2
+    found = verify(tmp_path / "none.jsonl")
+    assert (found.code, found.ended, found.records, found.torn) == (2, False, 0, False)
 
 
 def test_an_empty_log_is_damaged(tmp_path) -> None:

@@ -164,7 +164,7 @@ async def test_one_full_round_is_visible() -> None:
 
 @pytest.mark.req("S-191")
 def test_messages_and_the_model_contract_know_no_provider() -> None:
-    words = ("openai", "anthropic", "choices", "chat/completions", "tool_calls", "httpx")
+    words = ("openai", "anthropic", "choices", "chat/completions", "tool_use", "httpx")
     for name in ("message.py", "model.py", "loop.py", "context.py", "agent.py"):
         text = (ROOT / "harness" / name).read_text().lower()
         assert [word for word in words if word in text] == [], name
