@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
-from policies import PathCheck, Verdict
+from policies import PathCheck, Pipeline, Stage, Verdict
 from runners import Program, Root, Session
 
 __all__ = ["IdentityFault", "executable"]
@@ -14,6 +14,8 @@ __all__ = ["IdentityFault", "executable"]
 _Known = dict[tuple[str, tuple[str, ...]], Program]
 _known: WeakKeyDictionary[Session, _Known] = WeakKeyDictionary()
 """A name is resolved once a session."""
+
+_digests: WeakKeyDictionary[Session, dict[str, str]] = WeakKeyDictionary()
 
 
 class IdentityFault(Exception):  # noqa: N818 - a verdict, no error of ours
@@ -37,6 +39,8 @@ async def executable(session: Session, verdict: Verdict, word: str, cwd: str) ->
             raise IdentityFault("no-such-program", f"there is no program {name!r} in this box")
         known[name, verdict.search] = program
     _trusted(session.paths, program, verdict)
+    if verdict.sha256:
+        await _pinned(session, program, verdict.sha256)
     return program.path
 
 
@@ -47,10 +51,23 @@ def _trusted(paths: Mapping[Root, str], program: Program, verdict: Verdict) -> N
             if path == root or path.startswith(root.rstrip("/") + "/"):
                 text = f"{program.name!r} stands for a file that the box itself can change"
                 raise IdentityFault("program-path", text)
-    allowed: tuple[str, ...] = getattr(verdict, "paths", ())
-    if allowed and program.path not in allowed and program.found not in allowed:
+    if verdict.paths and program.path not in verdict.paths:
         text = f"{program.name!r} is {program.path} here, which the policy does not name"
         raise IdentityFault("program-path", text)
+
+
+async def _pinned(session: Session, program: Program, wanted: str) -> None:
+    """A pinned program must be the very file; the box's own tool computes its digest, once."""
+    digests = _digests.setdefault(session, {})
+    if program.path not in digests:
+        stage = Stage(("sha256sum", "--", program.path))
+        outcome = await session.run(Pipeline((stage,)))
+        digests[program.path] = outcome.stdout.text()[:64] if outcome.ok else ""
+    found = digests[program.path]
+    if found != wanted.removeprefix("sha256:").lower():
+        what = f"has the digest {found}" if found else "could not be read for its digest"
+        text = f"{program.name!r} is pinned by the policy, and {program.path} {what}"
+        raise IdentityFault("program-digest", text)
 
 
 async def _in_workspace(session: Session, word: str, cwd: str) -> str:

@@ -252,6 +252,48 @@ async def test_a_program_of_the_workspace_is_executed_by_its_own_path() -> None:
     assert (done.denied, gone.denied) == (False, True)
 
 
+PINNED = """
+schema = 1
+name = "pinned"
+[program.git]
+{pin}
+[[rule]]
+name = "git"
+program = "git"
+allow = ["git status"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("pin", "digest", "reason"),
+    [
+        (f'sha256 = "{"a" * 64}"', "a" * 64, "ok"),
+        (f'sha256 = "{"a" * 64}"', "b" * 64, "program-digest"),
+        (f'sha256 = "{"a" * 64}"', "", "program-digest"),
+        ('paths = ["/usr/bin/git"]', "", "ok"),
+        ('paths = ["/opt/git"]', "", "program-path"),
+    ],
+)
+async def test_a_pinned_program_is_the_very_file(
+    tmp_path, pin: str, digest: str, reason: str
+) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(PINNED.format(pin=pin))
+    policy = policies.load(file)
+
+    def answer(run: Any) -> Outcome:
+        if run.pipeline.stages[0].argv[0] != "sha256sum":
+            return exited(0)
+        return exited(0, f"{digest}  /usr/bin/git\n") if digest else exited(1)
+
+    session = ScriptedSession(answer)
+    first = await perform(session, policy, Command(("git", "status")))
+    await perform(session, policy, Command(("git", "status")))
+    assert (first.verdict.reason, first.denied) == (reason, reason != "ok")
+    asked = [argv for argv in argvs(session) if argv[0] == "sha256sum"]
+    assert asked == ([("sha256sum", "--", "/usr/bin/git")] if "sha256" in pin else [])
+
+
 async def test_a_line_that_cannot_be_read_is_a_denial_with_its_column() -> None:
     done = await perform(ScriptedSession(), JUDGE, "ls $HOME")
     assert (done.plan, done.verdict.reason) == (None, "plan:variable")
