@@ -8,7 +8,7 @@ from policies.judging import Finding
 from policies.rule import Rule
 from policies.verdict import Conditions, PathCheck
 
-__all__ = ["all_rules", "joined", "merged_checks"]
+__all__ = ["all_rules", "conditions_of", "joined", "merged_checks"]
 
 
 def joined(parts: Iterable[Conditions]) -> Conditions:
@@ -28,6 +28,23 @@ def joined(parts: Iterable[Conditions]) -> Conditions:
             env=tuple(sorted(forced.items())),
         )
     return result
+
+
+def conditions_of(finding: Finding) -> Conditions:
+    """The strictest conditions of every line that counts.
+
+    A wrapper that says nothing of the network leaves that to the command inside.
+    """
+    parts: list[Conditions] = []
+    for hit in finding.hits:
+        own = hit.entry.rule.conditions
+        if hit.inner:
+            inside = joined([conditions_of(inner) for inner in hit.inner])
+            if not own.network:
+                own = Conditions(own.isolation, own.limits, inside.network, own.env)
+            own = joined([own, inside])
+        parts.append(own)
+    return joined(parts)
 
 
 def all_rules(finding: Finding) -> list[Rule]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from policies.command import Command, Plan
-from policies.conditions import all_rules, joined, merged_checks
+from policies.conditions import all_rules, conditions_of, joined, merged_checks
 from policies.identity import Identity, Named
 from policies.judging import NO_GATE, Finding, Judging, meets, word_fault
 from policies.limits import Budgets, Isolation, Limits
@@ -227,7 +227,7 @@ class Policy:
             checks = merged_checks(finding)
         known = self.granted.get(key)
         if known is None:
-            known = self.conditions_of(identity, rules)
+            known = self.settled(identity, rules, conditions_of(finding))
             if len(self.granted) < MOST_KNOWN:
                 self.granted[key] = known
         conditions, runs_code = known
@@ -250,14 +250,14 @@ class Policy:
             identity.sha256,
         )
 
-    def conditions_of(self, identity: Named, rules: list[Rule]) -> tuple[Conditions, bool]:
-        """The strictest conditions of the rules, with the program's forced variables."""
-        parts = [rule.conditions for rule in rules]
+    def settled(
+        self, identity: Named, rules: list[Rule], found: Conditions
+    ) -> tuple[Conditions, bool]:
+        """The conditions with the program's forced variables, and whether code may run."""
         if identity.env:
-            first = parts[0]
-            forced = Conditions(first.isolation, first.limits, first.network, identity.env)
-            parts.append(forced)
-        return joined(parts), any(rule.runs_code for rule in rules)
+            forced = Conditions(found.isolation, found.limits, found.network, identity.env)
+            found = joined([found, forced])
+        return found, any(rule.runs_code for rule in rules)
 
 
 def no_command(span: Span) -> Miss:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli.options import json_option, print_json
-from harness.cli.policy_records import coverage, diff, suggest
+from harness.cli.policy_records import coverage, diff, import_command, suggest
 from harness.cli.terminal import visible
 
 if TYPE_CHECKING:
@@ -316,3 +316,4 @@ def schema() -> int:
 policy.add_command(diff)
 policy.add_command(coverage)
 policy.add_command(suggest)
+policy.add_command(import_command)

@@ -1,4 +1,4 @@
-"""``stockade policy diff|coverage|suggest``: policies held against recorded commands."""
+"""``stockade policy diff|coverage|suggest|import``: policies from and against other sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.cli.terminal import visible
 if TYPE_CHECKING:
     from policies import Recorded
 
-__all__ = ["coverage", "diff", "suggest"]
+__all__ = ["coverage", "diff", "import_command", "suggest"]
 
 FINDINGS = 1
 MOST_SHOWN = 50
@@ -117,3 +117,26 @@ def suggest(*, logs: tuple[str, ...], as_json: bool) -> int:
     else:
         click.echo(text, nl=False)
     return 0
+
+
+@click.command(name="import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--from", "source", type=click.Choice(["codex", "claude", "gemini"]), required=True,
+              help="Whose permissions they are.")  # fmt: skip
+@json_option
+def import_command(*, file: Path, source: str, as_json: bool) -> int:
+    """Make a policy from another tool's permissions; every loss is reported.
+
+    Exit 1 when something was refused; nothing is ever widened.
+    """
+    from policies import import_policy
+
+    found = import_policy(file.read_text("utf-8"), source)  # type: ignore[arg-type]
+    if as_json:
+        losses = [{name: getattr(one, name) for name in one.__slots__} for one in found.losses]
+        print_json({"policy": found.text, "losses": losses})
+    else:
+        click.echo(found.text, nl=False)
+        for loss in found.losses:
+            click.echo(visible(f"{file}: {loss}"), err=True)
+    return FINDINGS if any(loss.severity == "error" for loss in found.losses) else 0

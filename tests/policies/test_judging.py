@@ -217,6 +217,15 @@ def test_conditions_of_inner_commands_count_too(tmp_path):
     assert (verdict.conditions.isolation, verdict.runs_code) == (Isolation.CONTAINER, True)
 
 
+def test_a_wrapper_leaves_the_network_to_the_command_inside(tmp_path):
+    rules = (
+        '[[rule]]\nname = "a"\nallow = ["timeout INT CMD"]\n'
+        '[[rule]]\nname = "b"\nallow = ["curl URL"]\nnetwork = ["a.org"]\n'
+    )
+    verdict = judge(policy(tmp_path, rules), "timeout", "5", "curl", "https://a.org")
+    assert verdict.conditions.network == ("a.org",)
+
+
 def test_assignments_need_a_rule_that_names_them(tmp_path):
     found = lines(tmp_path, "make", env={"DEBUG": "INT(0..1)"})
 

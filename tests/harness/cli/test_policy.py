@@ -107,3 +107,48 @@ def test_fixtures_that_fail_exit_with_one(file, tmp_path, capsys) -> None:
     cases.write_text('[[case]]\nargv = "ls"\ndecision = "deny"\n')
     assert run("test", "--policy", file, "--junit", tmp_path / "j.xml", cases) == 1
     assert 'failures="1"' in (tmp_path / "j.xml").read_text()
+
+
+def log(folder: Path, *lines: object) -> Path:
+    path = folder / "commands.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_diff_exits_with_one_for_a_difference_and_fails_on_widening_alone(file, tmp_path, capsys):
+    wider = tmp_path / "wider.toml"
+    wider.write_text(GOOD.replace("[-l]", "[-l, -r]"))
+    assert [run("diff", file, file), run("diff", file, wider)] == [0, 1]
+    assert [run("diff", "--fail-on", "widen", a, b) for a, b in ((file, wider), (wider, file))] == [
+        1,
+        0,
+    ]
+    assert "widened: ls -r: deny -> allow (made up)" in capsys.readouterr().out
+
+
+def test_coverage_and_suggest_read_recorded_commands(file, tmp_path, capsys):
+    recorded = log(tmp_path, ["ls", "-l"], {"line": "head -n 5 a.py | wc -l"})
+    assert run("coverage", "--policy", file, "--json", recorded) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert ([line["count"] for line in found["lines"]], len(found["denied"])) == ([1], 2)
+    assert run("suggest", recorded) == 0
+    suggested = tmp_path / "suggested.toml"
+    suggested.write_text(capsys.readouterr().out)
+    assert run("check", suggested) == 0
+    assert run("coverage", "--policy", suggested, "--rejudge", recorded) == 0
+
+
+def test_logs_of_another_policy_need_rejudge(file, tmp_path, capsys):
+    call = {"type": "tool/call", "name": "run_command", "arguments": '{"argv": ["ls"]}'}
+    recorded = log(tmp_path, call, {"type": "tool/verdict", "policy": "sha256:0"})
+    assert run("coverage", "--policy", file, recorded) == 2
+    assert run("coverage", "--policy", file, "--rejudge", recorded) == 0
+
+
+def test_import_reports_every_loss_and_exits_with_one_when_something_is_refused(tmp_path, capsys):
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"permissions": {"allow": ["Bash(ls:*)", "Bash"]}}')
+    assert run("import", "--from", "claude", settings) == 1
+    shown = capsys.readouterr()
+    assert 'allow = ["ls [ANY...]"]' in shown.out
+    assert f"{settings}: line 1: error: everything" in shown.err
