@@ -97,6 +97,15 @@ class Cgroup:
             Bind(str(self.pids), "/sys/fs/cgroup/pids"),
         )
 
+    @property
+    def counters(self) -> dict[str, tuple[str, ...]]:
+        """The files that count limits hit, for a box that sees the host's own paths."""
+        name = "memory.oom_control" if self.version == 1 else "memory.events"
+        return {
+            "memory_mib": (str(self.memory / name),),
+            "processes": (str(self.pids / "pids.events"),),
+        }
+
     def remove(self) -> None:
         """Remove it once its last process is gone; safe to repeat."""
         for folder in self._folders():

@@ -32,6 +32,21 @@ async def memory_is_limited(opening: Opening) -> None:
 
 
 @check(12)
+async def shared_memory_is_limited_too(opening: Opening) -> None:
+    """What no limit of a single process counts ends the program, and the outcome says why."""
+    code = (
+        "import mmap\nsize = 1 << 30\ndata = mmap.mmap(-1, size)\n"
+        "for place in range(0, size, 4096): data[place] = 1\nprint('got it all')"
+    )
+    async with opening(limits=Limits(memory_mib=128, disk_mib=64)) as session:
+        outcome = await python(session, code)
+        after = await run(session, "echo", "on")
+    expect((outcome.ending, outcome.limit), (Ending.KILLED_BY_LIMIT, "memory_mib"), "ending")
+    promised(outcome.limits_hit, "the outcome tells its evidence")
+    expect(after.stdout.data, b"on\n", "the call after it")
+
+
+@check(12)
 async def memory_below_the_limit_is_there(opening: Opening) -> None:
     """The limit is not smaller than it says."""
     code = "data = [b'x' * (8 << 20) for _ in range(12)]; print(len(data))"

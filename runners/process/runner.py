@@ -150,6 +150,7 @@ class ProcessRunner:
             nproc=uid is not None,
             own_network=False,
             landlock=rules(premises),
+            counters=hold.group.counters if hold.group else {},
             poll=hold.group is None,
         )
         return await connect(
