@@ -40,7 +40,11 @@ class PrivateEngine:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
+        # A network of its own: with --bridge none an engine removes the docker0 that it finds,
+        # and that is the machine's.
         argv = [
+            "unshare",
+            "--net",
             "dockerd",
             "--config-file",
             self.folder / "daemon.json",
