@@ -42,9 +42,10 @@ class Execution:
         step: the step that the call belongs to.
         plan: what the tool's ``prepare`` made, or None.
         contexts: the notes so far.
+        refused: the body sets it where a part of its work was denied; for the run's tally.
     """
 
-    __slots__ = ("_own", "_run", "call_id", "contexts", "plan", "step", "tool")
+    __slots__ = ("_own", "_run", "call_id", "contexts", "plan", "refused", "step", "tool")
 
     def __init__(self, call_id: str, tool: str, step: int, signal: Signal) -> None:
         self.call_id = call_id
@@ -52,6 +53,7 @@ class Execution:
         self.step = step
         self.plan: Any = None
         self.contexts: list[str] = []
+        self.refused = False
         self._run = signal
         self._own: Signal | None = None
 

@@ -56,6 +56,7 @@ class Dispatch:
             case.skip_post = True
         finally:
             case.duration_seconds = time.perf_counter() - started
+            case.denied = case.denied or case.execution.refused
             current_step.reset(step)
             current_call.reset(call)
             if case.reserved:  # a hook took the call over, no body was started

@@ -73,6 +73,7 @@ def run_command_tool(box: ToolBox) -> Tool:
             done = await carry_out(session, policy, found, limits=box.limits)
         finally:
             stop()
+        execution.refused = done.denied
         return _value(done)
 
     return Tool(

@@ -367,8 +367,11 @@ async def test_a_sibling_that_shares_the_roots_name_is_outside(box: Box) -> None
 async def test_confinement_does_not_depend_on_the_policy_or_on_any_prompt(session: Session) -> None:
     """A judge that allows everything: the session itself still refuses."""
     box = Box(session, judge_of())
-    result = await box("read_file", path="../../etc/passwd")
-    assert (result.ok, result.error.type) == (False, "PathEscape")
+    root = session.paths["workspace"]
+    for path in ("../../etc/passwd", "/etc/passwd", f"{root}/../etc/passwd", f"{root}/./../etc"):
+        for tool, more in (("read_file", {}), ("write_file", {"content": "x"}), ("list_dir", {})):
+            result = await box(tool, path=path, **more)
+            assert (result.ok, result.error.type) == (False, "PathEscape"), (tool, path)
 
 
 # --- commands --------------------------------------------------------------------------------
@@ -453,6 +456,20 @@ async def test_a_plan_runs_by_its_links_and_tells_all_codes(box: Box) -> None:
         "[exit code 0] (codes of all programs: 0 | 0; 0; 1; 0) (1 of 6 parts did not run)\n"
         "a\nb\nrescued"
     )
+
+
+async def test_a_denial_in_the_middle_of_a_plan_is_told_and_counted() -> None:
+    judge = judge_of(ls="allow", cat="allow")
+    session = ScriptedSession(lambda _: exited(0, "out\n"))
+    box = Box(session, judge)
+    batch = await box.pipeline.run([call("run_command", {"line": "ls; cat *.none; ls"})])
+    [result] = batch.results
+    assert result.content == (
+        "[exit code 0] (1 of 3 parts did not run)\n"
+        "[denied from there on: the pattern *.none matches no file in the workspace "
+        "[plan:glob-empty]]\nout"
+    )
+    assert (result.ok, batch.denials, len(session.runs)) == (True, 1, 1)
 
 
 async def test_standard_input_is_given_as_data(box: Box) -> None:
