@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from policies.matching.fault import Miss
@@ -89,8 +90,9 @@ class Judging:
         hits: list[Hit] = []
         idle: list[Entry] = []
         candidates = shelf.candidates(span)
+        words = span.words[span.start + 1 : span.end]
         for entry in candidates:
-            if entry.line.demands and not meets(entry.line.demands, span):
+            if entry.line.demands and not meets(entry.line.demands, words):
                 idle.append(entry)
             else:
                 self.walk(entry, span, finding, hits)
@@ -212,9 +214,8 @@ class Judging:
         return None
 
 
-def meets(demands: tuple[tuple[str, ...], ...], span: Span) -> bool:
+def meets(demands: tuple[tuple[str, ...], ...], words: Sequence[str]) -> bool:
     """Whether for each demand some word begins as it says."""
-    words = span.words[span.start + 1 : span.end]
     for beginnings in demands:
         for word in words:
             if word.startswith(beginnings):

@@ -158,8 +158,11 @@ class Policy:
         span = Span(argv, 0, len(argv), place)
         candidates = shelf.candidates(span)
         if len(candidates) > 1:
+            words = argv[1:]
             candidates = [
-                e for e in candidates if not e.line.demands or meets(e.line.demands, span)
+                entry
+                for entry in candidates
+                if not entry.line.demands or meets(entry.line.demands, words)
             ]
         if len(candidates) != 1 or shelf.bans or place.outside or self.only is not None:
             return None

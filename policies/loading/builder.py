@@ -57,6 +57,7 @@ class Builder:
         self.places: dict[int, tuple[Layer, Path]] = {}  # of entries, by number
         self.rules: dict[str, RawRule] = {}
         self.kept: list[RawRule] = []
+        self.env: dict[str, dict[str, ValueType]] = {}  # [env] by file
 
     def trusted(self, layer: Layer) -> bool:
         """Whether the lines of a layer need no proof now."""
@@ -446,18 +447,23 @@ class Builder:
 
     def env_types(self, raw: RawRule) -> dict[str, ValueType]:
         """The variables that a leading assignment may set, with their types."""
-        found: dict[str, ValueType] = {}
+        layer = raw.layer
+        if layer.origin not in self.env:
+            self.env[layer.origin] = self.typed(layer, ("env",), layer.env)
         own = raw.fields.table("env")
-        tables = [
-            (("env",), raw.layer.env),
-            ((*raw.path, "env"), {k: own.text(k) for k in own.data}),
-        ]
-        for path, table in tables:
-            for name, text in table.items():
-                try:
-                    found[name] = self.catalogue.resolve(parse_type(text, self.catalogue))
-                except SynopsisError as error:
-                    self.complain(raw.layer, (*path, name), error)
+        if not own.data:
+            return self.env[layer.origin]
+        texts = {key: own.text(key) for key in own.data}
+        return {**self.env[layer.origin], **self.typed(layer, (*raw.path, "env"), texts)}
+
+    def typed(self, layer: Layer, path: Path, texts: dict[str, str]) -> dict[str, ValueType]:
+        """A table of variables with their types."""
+        found: dict[str, ValueType] = {}
+        for name, text in texts.items():
+            try:
+                found[name] = self.catalogue.resolve(parse_type(text, self.catalogue))
+            except SynopsisError as error:
+                self.complain(layer, (*path, name), error)
         return found
 
     # -- tools

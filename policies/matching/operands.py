@@ -27,7 +27,7 @@ class Position:
 
 
 class Single:
-    """The one type that may come next, the usual case."""
+    """The one type that may come next (beside literals), the usual case."""
 
     __slots__ = ("after", "check", "dash", "taken")
 
@@ -81,7 +81,7 @@ class State:
         self.types = tuple(types)
         self.commands = tuple(commands)
         self.steps: dict[tuple[int, ...], State] = {}
-        alone = len(types) == 1 and not self.literals
+        alone = len(types) == 1
         self.single = Single(*self.types[0]) if alone else None
 
 

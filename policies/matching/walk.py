@@ -154,7 +154,12 @@ class Walk:
                 at += 1
                 continue
             single = state.single
-            if single is None or word[:1] == "+" or single.check(word, place) is not None:
+            if (
+                single is None
+                or word in state.literals
+                or word[:1] == "+"
+                or single.check(word, place) is not None
+            ):
                 break
             if self.first < 0:
                 self.first = at
@@ -391,7 +396,7 @@ class Walk:
                 self.ended = True
         state = self.state
         single = state.single
-        if single is not None and not self.span.blind:
+        if single is not None and not self.span.blind and not state.literals:
             if word[:1] == "-" and not single.dash and not self.after and len(word) > 1:
                 reason: str | None = "dash-operand"
             else:
