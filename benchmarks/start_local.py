@@ -1,26 +1,19 @@
-"""Start of a session in the local boxes, beside a bare interpreter, interleaved in one run.
-
-    python benchmarks/start_local.py [ROUNDS]
-
-Targets: bubblewrap at most 3x and process at most 2x a bare `python3 -I -S -c pass`.
-"""
+"""Start of a session in the local boxes, beside a bare interpreter, interleaved in one run."""
 
 from __future__ import annotations
 
 import asyncio
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable
 
-from policies import Pipeline, Stage
-from runners.bubblewrap import BubblewrapRunner
-from runners.contract import Runner, SessionSpec
-from runners.process import ProcessRunner
+from benchmarks.row import Row
+from runners import BubblewrapRunner, ProcessRunner, Runner, SessionSpec
 
 PYTHON = "/usr/bin/python3"
-TARGETS = {"bubblewrap": 3.0, "process": 2.0, "process, plain": 2.0}
+ROUNDS = 20
+TARGETS = {"bubblewrap": 3.0, "process": 2.0, "process without namespaces": 2.0}
 
 
 async def bare() -> float:
@@ -36,39 +29,40 @@ def opening(runner: Runner) -> Callable[[], Awaitable[float]]:
     async def measure() -> float:
         start = time.perf_counter()
         session = await runner.open(SessionSpec(run="bench"))
-        took = time.perf_counter() - start
-        await session.run(Pipeline((Stage(("true",)),)))
+        taken = time.perf_counter() - start
         await session.close()
-        return took
+        return taken
 
     return measure
 
 
-async def main(rounds: int) -> None:
+async def measure() -> list[Row]:
     boxes: dict[str, Runner] = {
         "bubblewrap": BubblewrapRunner(),
         "process": ProcessRunner(),
-        "process, plain": ProcessRunner(namespaces=False),
+        "process without namespaces": ProcessRunner(namespaces=False),
     }
-    work: dict[str, Callable[[], Awaitable[float]]] = {"bare python": bare}
+    rows: list[Row] = []
+    work: dict[str, Callable[[], Awaitable[float]]] = {"bare": bare}
     for name, runner in boxes.items():
         probe = await runner.probe()
         if probe.ok:
             work[name] = opening(runner)
         else:
-            print(f"{name}: left out, {probe.reason}")
+            rows.append(Row(f"start, {name}", probe.reason, f"{TARGETS[name]:g}x", None))
     taken: dict[str, list[float]] = {name: [] for name in work}
-    for _ in range(rounds):
-        for name, measure in work.items():
-            taken[name].append(await measure() * 1000)
-    base = taken["bare python"]
-    print(f"{'':16}{'min ms':>9}{'median':>9}{'x min':>8}{'x median':>10}{'target':>9}")
+    for _ in range(ROUNDS):
+        for name, act in work.items():
+            taken[name].append(await act())
+    base = statistics.median(taken.pop("bare"))
     for name, values in taken.items():
-        least, middle = min(values), statistics.median(values)
-        times = least / min(base), middle / statistics.median(base)
-        target = f"{TARGETS[name]:g}x" if name in TARGETS else ""
-        print(f"{name:16}{least:9.1f}{middle:9.1f}{times[0]:8.2f}{times[1]:10.2f}{target:>9}")
+        middle = statistics.median(values)
+        least = min(values)
+        figure = f"{middle / base:.2f}x a bare python ({middle:.3f} s, {least:.3f} at least)"
+        target = TARGETS[name]
+        rows.append(Row(f"start, {name}", figure, f"{target:g}x", middle / base <= target))
+    return rows
 
 
-if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 20))
+def main() -> list[Row]:
+    return asyncio.run(measure())
