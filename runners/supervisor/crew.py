@@ -148,15 +148,15 @@ class Crew:
                 pass
 
 
-def reap() -> None:
-    """Collect whoever ended: slots, and orphans of a slot that was killed."""
+def reap() -> bool:
+    """Collect whoever ended: slots, and orphans of a slot that was killed; True: none is left."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return
+            return True
         if pid == 0:
-            return
+            return False
 
 
 def end_everything(view: tree.Tree) -> None:

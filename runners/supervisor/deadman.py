@@ -23,6 +23,7 @@ class DeadMan:
         self.view = view
         self.lease_seconds = lease_seconds
         self.last = time.monotonic()
+        self.leaving = False
 
     def start(self) -> None:
         """Begin to watch."""
@@ -39,5 +40,6 @@ class DeadMan:
         while not hang_up.poll(pause):
             if time.monotonic() - self.last > self.lease_seconds:
                 break
+        self.leaving = True  # the main loop must not tell what it sees now as ends of calls
         end_everything(self.view)
         os._exit(0)

@@ -64,7 +64,10 @@ class Dispatcher:
             self._flush()
             while len(self.spare) < SPARE_PIPES:  # made now, they cost the next call nothing
                 self.spare.append(calls.output_pipe())
-            for fd, event in self.poll.poll(self._pause()):
+            ready = self.poll.poll(self._pause())
+            while self.deadman.leaving:
+                time.sleep(1)
+            for fd, event in ready:
                 self._ready(fd, event)
             self.ending.tick()
             self._start_waiting()

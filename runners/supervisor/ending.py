@@ -25,7 +25,7 @@ BROOM_AFTER = 0.05
 SLOT_AFTER = 4.0
 GIVE_UP_AFTER = 9.0
 SLOWEST = 0.02
-TRIES = 3
+TRIES = 2 + crew.IDLE_MAX
 
 UNWATCHED = 0.002
 """A program that ends sooner is read once, at its end, and wakes us once instead of four times."""
@@ -165,15 +165,15 @@ class Ending:
             tree.end(pid)
         others = [call for call in self.dispatcher.active() if call not in self.orphans]
         age = time.monotonic() - self.orphans_began
-        overdue = strangers and age > BROOM_AFTER
-        if (overdue or not self.view.listed) and self.view.alone and not others:
+        blind = not self.view.listed and self.view.alone and not others
+        if blind or (strangers and age > BROOM_AFTER and self.view.alone and not others):
             self._sweep_out()
-        if strangers:
-            crew.reap()
-            if self._strangers():
-                if age > GIVE_UP_AFTER:
-                    self.dispatcher.leave("the orphans of a call could not be ended")
-                return
+        # Who cannot look has swept the slots out too: then no child at all is the proof.
+        empty = crew.reap()
+        if not empty and (blind or (strangers and self._strangers())):
+            if age > GIVE_UP_AFTER:
+                self.dispatcher.leave("the orphans of a call could not be ended")
+            return
         ended, self.orphans = self.orphans, []
         for call in ended:
             if call is not None:

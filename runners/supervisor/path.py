@@ -115,30 +115,30 @@ def _parts(path: bytes) -> "list[bytes]":
 
 
 def _step(folder: int, part: bytes, flags: int, mode: int, *, last: bool) -> int:
+    """Open one part. O_NOFOLLOW alone is not trusted: old gVisor follows links to folders."""
     if not last:
         flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+    link_wanted = last and flags & os.O_PATH and flags & os.O_NOFOLLOW
+    if not link_wanted and _is_link(_seen(folder, part)):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     fd = os.open(part, flags | os.O_NOFOLLOW, mode, dir_fd=folder)
-    if flags & os.O_DIRECTORY and not _is_at(fd, folder, part):
-        os.close(fd)  # gVisor follows a link to a folder in spite of O_NOFOLLOW
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    if last and flags & os.O_PATH and not flags & os.O_NOFOLLOW and _is_link(fd):
-        os.close(fd)
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return fd
+    found, seen = os.fstat(fd), _seen(folder, part)
+    same = seen is not None and (seen.st_dev, seen.st_ino) == (found.st_dev, found.st_ino)
+    if same and (link_wanted or not _is_link(found)):
+        return fd
+    os.close(fd)
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
-def _is_at(fd: int, folder: int, part: bytes) -> bool:
-    """Whether a descriptor is what stands under a name, not what a link there names."""
+def _seen(folder: int, part: bytes) -> "os.stat_result | None":
     try:
-        named = os.stat(part, dir_fd=folder, follow_symlinks=False)
+        return os.stat(part, dir_fd=folder, follow_symlinks=False)
     except OSError:
-        return False
-    found = os.fstat(fd)
-    return (named.st_dev, named.st_ino) == (found.st_dev, found.st_ino)
+        return None
 
 
-def _is_link(fd: int) -> bool:
-    return os.fstat(fd).st_mode & 0o170000 == 0o120000
+def _is_link(found: "os.stat_result | None") -> bool:
+    return found is not None and found.st_mode & 0o170000 == 0o120000
 
 
 def _link(folder: int, part: bytes, error: OSError) -> bytes:
