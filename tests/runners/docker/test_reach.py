@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -12,47 +11,20 @@ import pytest
 from policies import Pipeline, Stage
 from runners.contract import SessionSpec
 from runners.docker import DockerRunner
-from runners.docker.endpoint import DEFAULT_SOCKET, Endpoint, find_endpoint, parse_endpoint
+from runners.docker.endpoint import DEFAULT_SOCKET, Endpoint, parse_endpoint
 from runners.docker.engine import Engine
 from runners.errors import UnavailableError, WorkspaceError
 from tests.runners.docker.conftest import SMALL
+from tests.runners.docker.forward import forwarded_port
 
 pytestmark = pytest.mark.docker
-
-
-async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while data := await reader.read(1 << 16):
-            writer.write(data)
-            await writer.drain()
-        if writer.can_write_eof():
-            writer.write_eof()
-    except ConnectionError:
-        writer.close()
 
 
 @pytest.fixture
 async def forwarded():
     """The engine's path socket, reachable at a port of loopback."""
-    local = find_endpoint(os.environ, Path.home())
-    if not local.local:
-        pytest.skip("the engine is remote already")
-    writers: list[asyncio.StreamWriter] = []
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        inner_reader, inner_writer = await asyncio.open_unix_connection(local.address)
-        writers.extend((writer, inner_writer))
-        await asyncio.gather(pipe(reader, inner_writer), pipe(inner_reader, writer))
-        writer.close()
-        inner_writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    yield Endpoint("tcp", f"127.0.0.1:{port}", "this test")
-    server.close()
-    for writer in writers:
-        writer.close()
-    await asyncio.gather(*[w.wait_closed() for w in writers], return_exceptions=True)
+    async with forwarded_port() as port:
+        yield Endpoint("tcp", f"127.0.0.1:{port}", "this test")
 
 
 @pytest.fixture

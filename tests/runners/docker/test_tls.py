@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import socket
+import ssl
 import subprocess
 from pathlib import Path
 
@@ -16,14 +15,10 @@ from runners.docker import DockerRunner
 from runners.docker.endpoint import Endpoint, Tls
 from runners.docker.engine import Engine
 from tests.runners.docker.conftest import SMALL
-from tests.runners.docker.private_engine import PrivateEngine
-from tests.runners.docker.test_private_engine import load_image
+from tests.runners.docker.forward import forwarded_port
 
 pytestmark = [
     pytest.mark.docker,
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root can start an engine"),
-    pytest.mark.skipif(shutil.which("dockerd") is None, reason="dockerd is not installed"),
     pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed"),
 ]
 
@@ -47,30 +42,21 @@ def certificates(folder: Path) -> None:
 
 
 @pytest.fixture
-def secured(tmp_path):
+async def secured(tmp_path):
     certificates(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    engine = PrivateEngine(
-        options=[
-            "-H", f"tcp://127.0.0.1:{port}", "--tlsverify", "--tlscacert", f"{tmp_path}/ca.pem",
-            "--tlscert", f"{tmp_path}/cert.pem", "--tlskey", f"{tmp_path}/key.pem",
-        ]
-    )  # fmt: skip
-    try:
-        engine.start()
-        load_image(engine)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=tmp_path / "ca.pem")
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    async with forwarded_port(context) as port:
         yield Endpoint("tcp", f"127.0.0.1:{port}", "this test", Tls(tmp_path, verify=True))
-    finally:
-        engine.remove()
 
 
-async def test_a_session_over_tls(secured, run, proofs):
-    runner = DockerRunner(Engine(secured), image="machine:test", proofs=proofs)
+async def test_a_session_over_tls(secured, machine_image, run, ours, proofs):
+    runner = DockerRunner(Engine(secured), image=machine_image, proofs=proofs)
     try:
         probe = await runner.probe()
         assert probe.ok, probe.reason
-        session = await runner.open(SessionSpec(run=run, image="machine:test", limits=SMALL))
+        session = await runner.open(SessionSpec(run=run, image=machine_image, limits=SMALL))
         outcome = await session.run(Pipeline((Stage(("echo", "hello")),)))
         assert outcome.stdout.text() == "hello\n"
         await session.close()
@@ -78,11 +64,13 @@ async def test_a_session_over_tls(secured, run, proofs):
         await runner.close()
 
 
-async def test_an_engine_whose_certificate_is_not_known_is_not_used(secured, tmp_path_factory):
+async def test_an_engine_whose_certificate_is_not_known_is_not_used(
+    secured, machine_image, tmp_path_factory
+):
     other = tmp_path_factory.mktemp("other")
     certificates(other)
     endpoint = Endpoint("tcp", secured.address, "this test", Tls(other, verify=True))
-    runner = DockerRunner(Engine(endpoint), image="machine:test")
+    runner = DockerRunner(Engine(endpoint), image=machine_image)
     probe = await runner.probe()
     await runner.close()
     assert not probe.ok
