@@ -2,6 +2,17 @@
 
 from harness.task.error import Problem, TaskError
 from harness.task.load import load_task
-from harness.task.task import Check, Task, task_of_instruction
+from harness.task.task import Check, Healthcheck, Kept, Place, Step, Task, task_of_instruction
 
-__all__ = ["Check", "Problem", "Task", "TaskError", "load_task", "task_of_instruction"]
+__all__ = [
+    "Check",
+    "Healthcheck",
+    "Kept",
+    "Place",
+    "Problem",
+    "Step",
+    "Task",
+    "TaskError",
+    "load_task",
+    "task_of_instruction",
+]

@@ -12,10 +12,13 @@ from pydantic import ValidationError
 
 from harness.task.error import Problem, TaskError
 from harness.task.network import judge_network
+from harness.task.place import collect_of, existing_file, health_of, kept_of, place_of
 from harness.task.problem import problems_of, unknown_keys
 from harness.task.schema import TaskFile
-from harness.task.support import unsupported
+from harness.task.step import settle_steps, verifier_place
+from harness.task.support import unsupported, weaker
 from harness.task.task import Check, Task
+from harness.task.terminal_bench import read_terminal_bench
 from harness.task.variable import expand
 from policies import profile_names
 
@@ -32,20 +35,35 @@ def load_task(
         problem = Problem(str(folder), "", "no such folder", "name a folder that holds task.toml")
         raise TaskError(str(folder), [problem])
     problems: list[Problem] = []
-    instruction = read_text(folder, "instruction.md", problems)
-    if instruction is not None and not instruction.strip():
-        problems.append(Problem("instruction.md", "", "is empty", "say what is to be done"))
-    file = read_file(folder, problems)
-    task = Task(name=folder.resolve().name, instruction=instruction or "", folder=folder)
-    if file is not None:
-        task = settle(task, folder, file, problems, environ)
-        network, warnings = judge_network(file, strict=strict_network)
-        problems += network
-        task = replace(task, warnings=(*task.warnings, *warnings))
-    problems += compose_files(folder)
+    if (folder / "task.yaml").is_file() and not (folder / "task.toml").exists():
+        task = read_terminal_bench(folder, problems)
+        if strict_network:
+            fault = "this format says nothing of the network, which means that it has one"
+            problems.append(Problem("task.yaml", "", fault, "leave out --strict-network"))
+    else:
+        task = read_harbor(folder, problems, environ, strict_network=strict_network)
+    problems += compose_files(folder / "environment")
     if problems:
         raise TaskError(str(folder), problems)
     return task
+
+
+def read_harbor(
+    folder: Path, problems: list[Problem], environ: Mapping[str, str], *, strict_network: bool
+) -> Task:
+    """A folder with a ``task.toml``; what is wrong is added to the problems."""
+    file = read_file(folder, problems)
+    steps = bool(file is not None and file.steps)
+    instruction = None if steps else read_text(folder, "instruction.md", problems)
+    if instruction is not None and not instruction.strip():
+        problems.append(Problem("instruction.md", "", "is empty", "say what is to be done"))
+    task = Task(name=folder.resolve().name, instruction=instruction or "", folder=folder)
+    if file is None:
+        return task
+    task = settle(task, folder, file, problems, environ)
+    network, warnings = judge_network(file, strict=strict_network)
+    problems += network
+    return replace(task, warnings=(*task.warnings, *warnings))
 
 
 def read_text(folder: Path, name: str, problems: list[Problem]) -> str | None:
@@ -92,32 +110,41 @@ def settle(
         problems.append(
             Problem("task.toml", "metadata.stockade.policy", message, f"one of {known}")
         )
-    env, unset = expand(box.env, "environment.env", environ)
-    solution_env, more = expand(file.solution.env, "solution.env", environ)
-    problems += [*unset, *more]
-    check = settle_check(folder, file, problems, environ)
-    warnings = list(unknown_keys(file))
-    if check is None:
+    place = place_of(box, folder / "environment", "environment", environ, problems)
+    solution_env, unset = expand(file.solution.env, "solution.env", environ)
+    problems += unset
+    steps = settle_steps(folder, file, environ, problems)
+    check = None if steps else settle_check(folder, file, problems, environ)
+    warnings = [*unknown_keys(file), *weaker(file)]
+    if check is None and not steps:
         warnings.append(
             "neither tests/test.sh nor [metadata.stockade.verify]: the result will not be verified"
         )
     return replace(
         task,
-        name=file.task.name if file.task and file.task.name else task.name,
+        name=file.task.name if file.task else task.name,
+        instruction=task.instruction or "\n\n".join(step.instruction for step in steps),
         workspace=folder / ours.workspace if ours.workspace else None,
-        image=ours.image or box.docker_image,
-        dockerfile=existing_file(folder / "environment" / "Dockerfile"),
+        image=ours.image,
+        docker_image=place.docker_image,
+        dockerfile=place.dockerfile,
         policy=ours.policy,
         script=folder / ours.script if ours.script else None,
         tests=existing(folder / "tests"),
         solution=existing(folder / "solution"),
+        solve=existing_file(folder / "solution" / "solve.sh"),
         check=check,
-        workdir=box.workdir or "/workspace",
+        workdir=place.workdir or "/workspace",
         agent_seconds=file.agent.timeout_sec,
-        memory_mib=box.memory_mb,
-        disk_mib=box.storage_mb,
-        env=env,
+        memory_mib=place.memory_mib,
+        disk_mib=place.disk_mib,
+        env=place.env,
         solution_env=solution_env,
+        healthcheck=health_of(box.healthcheck),
+        kept=kept_of(file.artifacts),
+        collect=collect_of(file.verifier.collect),
+        steps=steps,
+        strategy=file.multi_step_reward_strategy or "mean",
         warnings=tuple(warnings),
     )
 
@@ -130,7 +157,8 @@ def settle_check(
     env, unset = expand(file.verifier.env, "verifier.env", environ)
     problems += unset
     left_out = ours.left_out if isinstance(ours.left_out, bool) else tuple(ours.left_out)
-    check = Check(seconds=file.verifier.timeout_sec, env=env, left_out=left_out)
+    place = verifier_place(file.verifier, folder / "tests", "", environ, problems)
+    check = Check(seconds=file.verifier.timeout_sec, env=env, left_out=left_out, place=place)
     if ours.verify is not None:
         verify = ours.verify
         problems += missing_tests(folder, ours.workspace, verify.tests)
@@ -176,18 +204,13 @@ def escaping(folder: Path, names: list[str | None]) -> list[Problem]:
     ]
 
 
-def compose_files(folder: Path) -> list[Problem]:
+def compose_files(environment: Path) -> list[Problem]:
     """Compose files: several containers and their networks cannot be had."""
     return [
         Problem(f"environment/{name}", "", "compose files are not run", "use one image")
         for name in COMPOSE
-        if (folder / "environment" / name).exists()
+        if (environment / name).exists()
     ]
-
-
-def existing_file(path: Path) -> Path | None:
-    """The file if it is there."""
-    return path if path.is_file() else None
 
 
 def existing(folder: Path) -> Path | None:

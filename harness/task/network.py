@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from harness.task.error import Problem
 from harness.task.schema import TaskFile
 
@@ -22,11 +24,7 @@ def judge_network(file: TaskFile, *, strict: bool) -> tuple[list[Problem], list[
             f"{mode} needs a network, and no box has one yet",
             'write network_mode = "no-network" if the task can do without',
         )
-        for table, mode in (
-            ("environment", file.environment.network_mode),
-            ("agent", file.agent.network_mode),
-            ("verifier", file.verifier.network_mode),
-        )
+        for table, mode in said(file)
         if mode in {"public", "allowlist"}
     ]
     if problems or file.environment.network_mode is not None:
@@ -40,3 +38,15 @@ def judge_network(file: TaskFile, *, strict: bool) -> tuple[list[Problem], list[
         'write network_mode = "no-network", or leave out --strict-network',
     )
     return [silent], []
+
+
+def said(file: TaskFile) -> Iterator[tuple[str, str | None]]:
+    """Each table that may speak of the network, with what it says."""
+    yield "environment", file.environment.network_mode
+    phases = [("", file.agent, file.verifier)]
+    phases += [(f"steps[{i}].", s.agent, s.verifier) for i, s in enumerate(file.steps or [])]
+    for prefix, agent, verifier in phases:
+        yield f"{prefix}agent", agent.network_mode
+        yield f"{prefix}verifier", verifier.network_mode
+        if verifier.environment is not None:
+            yield f"{prefix}verifier.environment", verifier.environment.network_mode

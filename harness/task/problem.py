@@ -25,6 +25,7 @@ FIXES = {
     "list_type": "write a list in square brackets",
     "dict_type": "write a table",
     "model_type": "write a table",
+    "float_parsing": "write a number",
     "greater_than": "write a larger number",
     "greater_than_equal": "write a larger number",
     "less_than_equal": "write a smaller number",
@@ -35,12 +36,13 @@ FIXES = {
 }
 
 PATTERNS = {
+    "environment.tpu.topology": 'write it as "2x2"',
     "task.name": 'write "organisation/name"',
     "environment.workdir": "write an absolute path in the box",
     "metadata.stockade.verify.tests": 'write "path/test_file.py::test_name"',
 }
 
-UNIONS = frozenset({"bool", "str", "int", "list[constrained-str]"})
+UNIONS = frozenset({"bool", "str", "int", "float", "dict[str,float]", "list[constrained-str]"})
 """Names that pydantic adds to the place of a fault for each branch of a union."""
 
 
@@ -48,7 +50,7 @@ def problems_of(error: ValidationError, file: str) -> list[Problem]:
     """Every finding as a problem, one for each key."""
     found: dict[str, Problem] = {}
     for detail in error.errors(include_url=False, include_context=True):
-        key = dotted(detail["loc"])
+        key = dotted((*detail["loc"], *below(detail)))
         found.setdefault(key, Problem(file, key, sentence(detail), fix(detail, key)))
     return list(found.values())
 
@@ -62,6 +64,12 @@ def dotted(place: tuple[int | str, ...]) -> str:
         elif not branch(part):
             text += f".{part}" if text else part
     return text
+
+
+def below(detail: ErrorDetails) -> tuple[str, ...]:
+    """The key within a table that a finding about the whole table is about."""
+    key = (detail.get("ctx") or {}).get("key", "") if detail["type"] == "fault" else ""
+    return (key,) if key else ()
 
 
 def branch(part: str) -> bool:
@@ -78,11 +86,13 @@ def sentence(detail: ErrorDetails) -> str:
         return "is not a key that is known here"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    return message if isinstance(given, dict | list) else f"{message}, not {given!r}"
+    return message if isinstance(given, dict | list | BaseModel) else f"{message}, not {given!r}"
 
 
 def fix(detail: ErrorDetails, key: str) -> str:
     """What to write instead."""
+    if detail["type"] == "fault":
+        return str(detail["ctx"]["fix"])
     if detail["type"] == "literal_error":
         return f"write one of {detail['ctx']['expected']}"
     if detail["type"] == "string_pattern_mismatch":

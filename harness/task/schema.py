@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import re
+import unicodedata
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from harness.task.artifact import MAIN, Artifact, Service
+from harness.task.environment import EnvironmentTable, HealthcheckTable
+from harness.task.hosts import NetworkTable
+from harness.task.table import Name, Seconds, Strict, Table, fault
 
 __all__ = [
     "AgentTable",
     "EnvironmentTable",
+    "StepTable",
     "StockadeTable",
     "TaskFile",
     "VerifierTable",
     "VerifyTable",
 ]
 
-NetworkMode = Literal["no-network", "public", "allowlist"]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Whole = Annotated[int, Field(gt=0)]
-Name = Annotated[str, Field(min_length=1)]
+VERSION = "1.4"
+"""The newest schema that is known here."""
 
-
-class Table(BaseModel):
-    """A table whose unknown keys are kept aside, to be warned of: Harbor's schema grows."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
+NOT_PORTABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]|[. ]$')
+DEVICE = re.compile(r"(con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?", re.IGNORECASE)
 
 
 class Author(Table):
@@ -39,109 +41,82 @@ class Author(Table):
 class TaskTable(Table):
     """``[task]``: what the task is called."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")] | None = None
-    version: str | None = None
+    name: Annotated[str, Field(pattern=NAME)]
+    version: Name | None = None
     description: str = ""
-    authors: list[Author] = []
-    keywords: list[str] = []
+    authors: list[Author] = Field(default_factory=list)
+    keywords: list[str] = Field(default_factory=list)
 
 
-class AgentTable(Table):
+class AgentTable(NetworkTable):
     """``[agent]``: who works on the task, and for how long."""
 
     timeout_sec: Seconds | None = None
     user: str | int | None = None
-    network_mode: NetworkMode | None = None
-    allowed_hosts: list[str] = []
 
 
-class VerifierTable(Table):
+class CollectTable(Table):
+    """``[[verifier.collect]]``: a command that leaves something to be kept."""
+
+    command: Name
+    service: Service = MAIN
+    timeout_sec: Seconds = 60.0
+    user: str | int | None = None
+
+
+class VerifierTable(NetworkTable):
     """``[verifier]``: how the task's own tests run."""
 
     timeout_sec: Seconds = 600.0
-    env: dict[str, str] = {}
+    env: dict[str, str] = Field(default_factory=dict)
     user: str | int | None = None
-    network_mode: NetworkMode | None = None
-    allowed_hosts: list[str] = []
     environment_mode: Literal["shared", "separate"] | None = None
-    environment: dict[str, Any] | None = None
-    collect: list[dict[str, Any]] = []
+    environment: EnvironmentTable | None = None
+    collect: list[CollectTable] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def one_place(self) -> VerifierTable:
+        """A shared verifier has no environment of its own."""
+        if self.environment_mode == "shared" and self.environment is not None:
+            fix = 'remove it, or write environment_mode = "separate"'
+            raise fault("has no place in a shared verifier", fix, "environment")
+        return self
 
 
 class SolutionTable(Table):
     """``[solution]``: what the reference solution is told."""
 
-    env: dict[str, str] = {}
+    env: dict[str, str] = Field(default_factory=dict)
 
 
-SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*$", re.IGNORECASE)
-UNIT_MIB = {"": 1 / (1 << 20), "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0 * 1024}
-
-
-def size(text: str) -> str:
-    """A text in the old form of a size."""
-    if SIZE.match(text) is None:
-        raise ValueError("must be a size such as 512M or 4G")
+def folder_name(text: str) -> str:
+    """The name of a step: one folder below ``steps/`` on every system."""
+    if not text.strip() or text in {".", ".."} or NOT_PORTABLE.search(text):
+        raise fault("cannot be the name of one folder", "write a plain name")
+    if DEVICE.fullmatch(text) or len(text.encode()) > 255:
+        raise fault("cannot be the name of a folder everywhere", "write a plain name")
     return text
 
 
-def mebibytes(text: str) -> int:
-    """The old form of a size in MiB, rounded up."""
-    match = SIZE.match(text)
-    assert match is not None
-    return max(1, math.ceil(float(match[1]) * UNIT_MIB[match[2].upper()]))
+class StepTable(Table):
+    """``[[steps]]``: one part of a task, with an instruction and tests of its own."""
 
-
-class EnvironmentTable(Table):
-    """``[environment]``: the box that the task asks for."""
-
-    build_timeout_sec: Seconds = 600.0
-    docker_image: Name | None = None
-    os: Literal["linux", "windows"] = "linux"
-    cpus: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    memory_mb: Whole | None = None
-    storage_mb: Whole | None = None
-    gpus: Annotated[int, Field(ge=0)] = 0
-    gpu_types: list[str] | None = None
-    tpu: dict[str, str] | None = None
-    env: dict[str, str] = {}
-    workdir: Annotated[str, Field(pattern=r"^/")] | None = None
-    skills_dir: str | None = None
-    network_mode: NetworkMode | None = None
-    allowed_hosts: list[str] = []
-    mcp_servers: list[dict[str, Any]] = []
-    healthcheck: dict[str, Any] | None = None
-
-    memory: Annotated[str, AfterValidator(size)] | None = None
-    storage: Annotated[str, AfterValidator(size)] | None = None
-    allow_internet: bool | None = None
-
-    @model_validator(mode="after")
-    def old_names(self) -> EnvironmentTable:
-        """``memory``, ``storage`` and ``allow_internet`` are old names; new ones win."""
-        if self.memory is not None and self.memory_mb is None:
-            self.memory_mb = mebibytes(self.memory)
-        if self.storage is not None and self.storage_mb is None:
-            self.storage_mb = mebibytes(self.storage)
-        if self.allow_internet is not None and self.network_mode is None:
-            self.network_mode = "public" if self.allow_internet else "no-network"
-        return self
+    name: Annotated[str, AfterValidator(folder_name)]
+    agent: AgentTable = AgentTable()
+    verifier: VerifierTable = VerifierTable()
+    min_reward: float | dict[str, float] | None = None
+    healthcheck: HealthcheckTable | None = None
+    artifacts: list[Artifact] = Field(default_factory=list)
 
 
 def relative(text: str) -> str:
     """A path that stays inside the task folder, by its text."""
     if text.startswith("/") or ".." in text.split("/"):
-        raise ValueError("must be a relative path inside the task folder")
+        raise fault("is no path inside the task folder", "write a relative path without ..")
     return text
 
 
 Inside = Annotated[str, Field(min_length=1), AfterValidator(relative)]
-
-
-class Strict(BaseModel):
-    """A table of our own: unknown keys are mistakes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class VerifyTable(Strict):
@@ -149,7 +124,7 @@ class VerifyTable(Strict):
 
     argv: Annotated[list[Name], Field(min_length=1)]
     exit: Annotated[int, Field(ge=0, le=255)] = 0
-    tests: list[Annotated[str, Field(pattern=r"^[^:]+\.py::.+$")]] = []
+    tests: list[Annotated[str, Field(pattern=r"^[^:]+\.py::.+$")]] = Field(default_factory=list)
 
 
 class StockadeTable(Strict):
@@ -169,10 +144,17 @@ class MetadataTable(Table):
     stockade: StockadeTable = StockadeTable()
 
 
+def known_version(value: Any) -> Any:  # noqa: ANN401 - what a TOML file holds
+    """A schema that can be read; a newer one of the same line is read as far as it is known."""
+    if isinstance(value, str) and not re.fullmatch(r"1(\.\d+){0,2}", value):
+        raise fault("is not a schema that is known", f'write "{VERSION}"')
+    return value
+
+
 class TaskFile(Table):
     """The whole of ``task.toml``."""
 
-    schema_version: str
+    schema_version: Annotated[str, BeforeValidator(known_version)] = VERSION
     source: str | None = None
     task: TaskTable | None = None
     metadata: MetadataTable = MetadataTable()
@@ -180,15 +162,26 @@ class TaskFile(Table):
     verifier: VerifierTable = VerifierTable()
     environment: EnvironmentTable = EnvironmentTable()
     solution: SolutionTable = SolutionTable()
-    artifacts: list[str | dict[str, Any]] = []
-    steps: list[dict[str, Any]] = []
+    artifacts: list[Artifact] = Field(default_factory=list)
+    steps: list[StepTable] | None = None
     multi_step_reward_strategy: Literal["mean", "final"] | None = None
 
     @model_validator(mode="before")
     @classmethod
     def old_version(cls, data: Any) -> Any:  # noqa: ANN401 - what a TOML file holds
         """``version`` is the old name of ``schema_version``."""
-        if isinstance(data, dict) and "version" in data and "schema_version" not in data:
-            data = {**data, "schema_version": data["version"]}
+        if isinstance(data, dict) and "version" in data:
+            data = {"schema_version": data["version"], **data}
             del data["version"]
         return data
+
+    @model_validator(mode="after")
+    def steps_have_names_of_their_own(self) -> TaskFile:
+        """Two steps of one name would share a folder."""
+        seen: set[str] = set()
+        for step in self.steps or []:
+            key = unicodedata.normalize("NFC", step.name).casefold()
+            if key in seen:
+                raise fault(f"names {step.name!r} twice", "give each a name of its own", "steps")
+            seen.add(key)
+        return self

@@ -78,6 +78,7 @@ def test_old_names_are_read_as_the_new_ones(folder: Path) -> None:
 def test_everything_wrong_is_said_at_once_with_file_and_key(folder: Path) -> None:
     (folder / "instruction.md").unlink()
     text = """
+        schema_version = "9.9"
         [task]
         name = "no organisation"
         [environment]
@@ -192,9 +193,9 @@ def test_a_variable_that_is_not_set_is_a_problem(folder: Path) -> None:
     [
         ('[environment]\nos = "windows"', "environment.os"),
         ("[environment]\ngpus = 1", "environment.gpus"),
-        ("[environment.healthcheck]\ncommand = 'true'", "environment.healthcheck"),
-        ("[[environment.mcp_servers]]\nname = 'x'", "environment.mcp_servers"),
-        ("[[steps]]\nname = 'one'", "steps"),
+        ("[[environment.mcp_servers]]\nname = 'x'\nurl = 'x'", "environment.mcp_servers"),
+        ("[[verifier.collect]]\ncommand = 'x'\nservice = 'db'", "verifier.collect[0].service"),
+        ("[verifier.environment]\nos = 'Windows'", "verifier.environment.os"),
         ("[agent]\nuser = 'root'", "agent.user"),
     ],
 )
