@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from harness.config import Config, load_config
 from harness.errors import ConfigError
 from harness.models.choice import make_model, model_from_environment
+from harness.run.accepted import accept
 from harness.run.options import AgentName, RunOptions
 from harness.run.wish import BoxWish, make_wish, workspace_folder
 from harness.task import Task, load_task, task_of_instruction
@@ -66,16 +67,22 @@ def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Jo
     check_destination(options)
     check_image(options, task, config)
     notes = [*task.warnings]
+    wish = make_wish(options.box, config, task.image)
+    if wish.accept is not None and wish.accept < policy.isolation:
+        notes.append(
+            f"the policy asks for isolation level {policy.isolation.label}; "
+            f"the operator accepts {wish.accept.label}"
+        )
     limits = lowered_limits(policy.limits, task)
     budgets = lowered_budgets(policy.budgets, options, task, notes)
     model_name = name_model(options, task, config, environ)
     return Job(
         options=options,
         task=task,
-        policy=policy,
+        policy=accept(policy, wish.accept),
         limits=limits,
         budgets=budgets,
-        wish=make_wish(options.box, config, task.image),
+        wish=wish,
         agent=options.agent,
         model=make_model(model_name, environ=environ, config=config.models) if model_name else None,
         model_name=model_name,

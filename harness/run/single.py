@@ -13,6 +13,7 @@ from harness.config import load_config
 from harness.errors import ConfigError
 from harness.event import RunEnd, RunStart, ToolCalled, ToolFinished
 from harness.printed import tail
+from harness.run.accepted import accept
 from harness.run.audience import Audience
 from harness.run.box import Box
 from harness.run.folder import RunFolder, new_id
@@ -67,7 +68,8 @@ def make_single(options: SingleOptions, environ: Mapping[str, str] = os.environ)
     policy = load_policy(options.box.policy or config.policy or "readonly")
     seconds = min(policy.limits.wall_seconds, options.box.timeout or policy.limits.wall_seconds)
     limits = replace(policy.limits, wall_seconds=seconds)
-    return Single(options, policy, limits, make_wish(options.box, config))
+    wish = make_wish(options.box, config)
+    return Single(options, accept(policy, wish.accept), limits, wish)
 
 
 async def run_single(
@@ -195,6 +197,7 @@ def start_facts(single: Single) -> dict[str, Any]:
         "argv": list(options.argv) or None,
         "line": options.line,
         "policy": {"name": single.policy.name, "digest": single.policy.digest},
+        "accept_isolation": None if single.wish.accept is None else single.wish.accept.label,
     }
 
 
