@@ -11,7 +11,6 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from runners.docker.endpoint import Endpoint
@@ -22,13 +21,7 @@ START_SECONDS = 30
 class PrivateEngine:
     """Touches no other engine; everything is in one folder, which goes at the end."""
 
-    def __init__(
-        self,
-        *,
-        runtimes: dict[str, list[str]] | None = None,
-        options: Sequence[str] = (),
-    ) -> None:
-        self.options = options
+    def __init__(self, *, runtimes: dict[str, list[str]] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="skd"))
         self.socket = self.folder / "s"
         self.endpoint = Endpoint("unix", str(self.socket), "this test")
@@ -54,7 +47,6 @@ class PrivateEngine:
         argv += ["--data-root", self.folder / "data", "--exec-root", self.folder / "exec"]
         argv += ["--storage-driver", "overlay2"]
         argv += ["--pidfile", self.folder / "pid", "--bridge", "none", "--iptables=false"]
-        argv += self.options
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(argv, stdout=log, stderr=log)
         deadline = time.monotonic() + START_SECONDS
