@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.agent import Agent
-from harness.budget import Budget, BudgetError
+from harness.budget import Budget, BudgetError, Spent
 from harness.errors import HarnessError, MalformedReplyError, ModelError
 from harness.event import Event
 from harness.message import Assistant, System, ToolCall, ToolMessage, User, conversation_fault
@@ -245,10 +245,21 @@ def test_a_limit_out_of_range_refuses_to_start(name: str, value: Any) -> None:
         Budget(**{name: value})
 
 
+@pytest.mark.parametrize("name", ["wall_seconds", "cost"])
 @pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan"), "60", True])
-def test_a_time_out_of_range_refuses_to_start(value: Any) -> None:
-    with pytest.raises(BudgetError, match="wall_seconds"):
-        Budget(wall_seconds=value)
+def test_a_time_or_cost_out_of_range_refuses_to_start(name: str, value: Any) -> None:
+    with pytest.raises(BudgetError, match=f"budget {name}: must be a positive, finite number"):
+        Budget(**{name: value})
+
+
+def test_a_cap_out_of_range_names_its_tool() -> None:
+    with pytest.raises(BudgetError, match=r"budget per_tool\.fly: must be a whole number from 1"):
+        Budget(per_tool={"walk": 1, "fly": 0})
+    assert Budget(steps=1, tool_calls=1, per_tool={"walk": 1}, tokens=1, cost=0.01).tokens == 1
+
+
+def test_what_nobody_spent_is_nothing() -> None:
+    assert Spent().to_dict() == {"steps": 0, "tool_calls": 0, "wall_seconds": 0.0, "per_tool": {}}
 
 
 @pytest.mark.req("S-156", "S-158")
