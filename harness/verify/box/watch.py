@@ -65,7 +65,17 @@ def watch(orders: Dict[str, Any], folder: str) -> Dict[str, Any]:
     data, status = collect(child, report_read)
     report = judge(data, key, orders["tests"])
     report["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
+    if not report["started"] and tool_is_missing(orders["argv"]):
+        return {"start_error": "it has no pytest"}
     return report
+
+
+def tool_is_missing(argv: List[str]) -> bool:
+    """Whether a Python that was to run the test tool does not have it."""
+    if argv[1:3] != ["-m", "pytest"]:
+        return False
+    child = spawn([argv[0], "-I", "-c", "import pytest"], dict(os.environ))
+    return os.waitpid(child, 0)[1] != 0
 
 
 def spawn(argv: List[str], environ: Dict[str, str]) -> int:

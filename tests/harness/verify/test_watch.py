@@ -192,5 +192,12 @@ def test_the_environment_of_code_under_test_names_neither_key_nor_pipe(place: Pl
     assert place.passed()
 
 
+def test_a_python_without_the_test_tool_is_said_so(place: Place, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    assert "start_error" in place.report(str(bare), "-m", "pytest", str(place.tests))
+
+
 def test_a_command_that_does_not_exist_is_said_so(place: Place) -> None:
     assert "start_error" in place.report("/nowhere/pytest")
