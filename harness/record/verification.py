@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import json
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -14,6 +13,7 @@ from harness.record.chain import (
     HASH_TAIL_LENGTH,
     SCHEMA,
     TYPES,
+    chain_hash,
     encode_body,
     seal_path,
     seal_text,
@@ -21,6 +21,9 @@ from harness.record.chain import (
 from harness.record.parts import parts
 
 __all__ = ["Verification", "scan", "verify"]
+
+
+_decode = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +125,15 @@ class _Chain:
         if not line.endswith(b"\n"):
             return "the log is cut in the middle of it"
         try:
-            record = json.loads(line)
+            text = line.decode("ascii")
+            record, end = _decode(text)
         except (ValueError, RecursionError):
             return "it is not JSON"
-        body = line[: -HASH_TAIL_LENGTH - 1] + b"}"
-        digest = sha256(self.head.encode("ascii") + body).hexdigest()
-        if line[-HASH_TAIL_LENGTH - 1 :] != f',"hash":"{digest}"}}\n'.encode("ascii"):
+        if end != len(text) - 1:
+            return "it is not JSON"
+        body = text[: -HASH_TAIL_LENGTH - 1] + "}"
+        digest = chain_hash(self.head, body)
+        if text[-HASH_TAIL_LENGTH - 1 :] != f',"hash":"{digest}"}}\n':
             return "its hash does not fit its content and the record before it"
         problem = self._content(record, body)
         if problem is None:
@@ -136,12 +142,12 @@ class _Chain:
             self.size += len(line)
         return problem
 
-    def _content(self, record: object, body: bytes) -> str | None:
+    def _content(self, record: object, body: str) -> str | None:
         if not isinstance(record, dict):
             return "it is no object"
         record.pop("hash", None)
         try:
-            canonical = encode_body(record).encode("ascii")
+            canonical = encode_body(record)
         except ValueError:
             return "it is not written in the one form of a record"
         if canonical != body:
