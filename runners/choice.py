@@ -15,12 +15,12 @@ BOXES = ("docker", "bubblewrap", "process")
 """Strongest first; of two boxes with the same level, auto takes the one named first."""
 
 
-def make(name: str) -> Runner:
+def make(name: str, runtime: str | None = None) -> Runner:
     """The runner of a box; imported here, since one box must not need what another imports."""
     if name == "docker":
         from runners.docker import DockerRunner
 
-        return DockerRunner()
+        return DockerRunner(runtime=runtime)
     if name == "bubblewrap":
         from runners.bubblewrap import BubblewrapRunner
 
@@ -37,19 +37,26 @@ async def probe_all() -> list[Probe]:
     return list(await asyncio.gather(*(make(name).probe() for name in BOXES)))
 
 
-async def choose(name: str, need: Isolation, accept: Isolation | None = None) -> Runner:
+async def choose(
+    name: str, need: Isolation, accept: Isolation | None = None, runtime: str | None = None
+) -> Runner:
     """The runner for a run.
 
     Args:
         name: a box, or "auto".
         need: the level that the policy asks for.
         accept: a lower level that the operator accepts.
+        runtime: an OCI runtime of the engine; only the docker box has one.
 
     Raises:
         UnavailableError: one sentence why not, and the cure.
     """
+    if runtime is not None and name not in ("auto", "docker"):
+        raise UnavailableError(f"box {name} has no runtimes: --runtime goes with --runner docker")
+    if runtime is not None:
+        name = "docker"
     if name != "auto":
-        runner = make(name)
+        runner = make(name, runtime)
         decide(name, {name: await runner.probe()}, need, accept)
         return runner
     probes: dict[str, Probe] = {}

@@ -36,7 +36,7 @@ class Box:
         env: tuple[tuple[str, str], ...] = (),
     ) -> Box:
         """The box that meets the wish and the level, or UnavailableError with the cure."""
-        runner = await choose(wish.runner, need, wish.accept)
+        runner = await choose(wish.runner, need, wish.accept, wish.runtime)
         spec = SessionSpec(
             run=run,
             image=wish.image,
