@@ -30,9 +30,16 @@ class Reward:
             return self.values[0][1]
         return dict(self.values)
 
-    def reaches(self, least: float) -> bool:
-        """Whether every value is at least this."""
-        return all(value >= least for _, value in self.values)
+    def shortfall(self, least: float | tuple[tuple[str, float], ...]) -> str:
+        """What misses the bar (of all values, or of single ones by name), or nothing."""
+        values = dict(self.values)
+        bar = dict.fromkeys(values, least) if isinstance(least, float | int) else dict(least)
+        for name, wanted in bar.items():
+            if name not in values:
+                return f"there is no {name}, which should be at least {wanted:g}"
+            if values[name] < wanted:
+                return f"{name} is {values[name]:g}, which is below {wanted:g}"
+        return ""
 
 
 async def read_reward(session: Session) -> Reward:

@@ -35,7 +35,7 @@ async def verify_by_script(session: Session, check: Check, limits: Limits) -> Ve
         reward = await read_reward(session)
     except RewardError as error:
         return Verification("broken", str(error), output=output)
-    if reward.reaches(check.min_reward):
+    shortfall = reward.shortfall(check.min_reward)
+    if not shortfall:
         return Verification("passed", "the reward reaches the bar", reward.single, output=output)
-    reason = f"the reward is below {check.min_reward:g}"
-    return Verification("failed", reason, reward.single, output=output)
+    return Verification("failed", shortfall, reward.single, output=output)

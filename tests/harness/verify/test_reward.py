@@ -35,7 +35,19 @@ def test_what_is_no_object_of_finite_numbers_is_a_broken_verifier(text: str) -> 
 )
 def test_every_value_must_reach_the_bar(values, reached) -> None:
     reward = Reward(tuple((f"v{i}", value) for i, value in enumerate(values)))
-    assert reward.reaches(1.0) is reached
+    assert (reward.shortfall(1.0) == "") is reached
+
+
+@pytest.mark.parametrize(
+    ("bar", "shortfall"),
+    [
+        ((("speed", 0.5),), ""),
+        ((("speed", 0.9),), "speed is 0.5, which is below 0.9"),
+        ((("size", 0.1),), "there is no size, which should be at least 0.1"),
+    ],
+)
+def test_a_bar_by_name_holds_for_these_values_alone(bar, shortfall: str) -> None:
+    assert Reward((("speed", 0.5), ("right", 0.0))).shortfall(bar) == shortfall
 
 
 def test_a_single_number_stays_a_number() -> None:
