@@ -96,7 +96,7 @@ class Judging:
                 idle.append(entry)
             else:
                 self.walk(entry, span, finding, hits)
-        if not hits:
+        if len(idle) == len(candidates):
             for entry in idle:
                 self.walk(entry, span, finding, hits)
         if self.banned is not None:

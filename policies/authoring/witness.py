@@ -88,6 +88,13 @@ def witnesses(line: CompiledLine) -> list[tuple[str, ...]]:
         found.append((*base, *must, *option, *operands))
         if form.repeat and form.values:
             found.append((*base, *must, *option, *option, *operands))
+    for slot, _ in line.options.required:
+        others = required_words(line, but=slot)
+        found.extend(
+            (*base, *others, *option, *operands)
+            for option, form in option_spellings(line.options)
+            if form.slot == slot
+        )
     if line.pinned:
         found.extend(
             (*head, *option, *base[1:], *must, *operands)
@@ -104,10 +111,12 @@ def witnesses(line: CompiledLine) -> list[tuple[str, ...]]:
     ]
 
 
-def required_words(line: CompiledLine) -> list[str]:
-    """One spelling of each option that must occur."""
+def required_words(line: CompiledLine, *, but: int = -1) -> list[str]:
+    """One spelling of each option that must occur, but one."""
     words: list[str] = []
     for slot, _ in line.options.required:
+        if slot == but:
+            continue
         for option, form in option_spellings(line.options):
             if form.slot == slot:
                 words += option

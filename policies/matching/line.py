@@ -81,7 +81,7 @@ class CompiledLine:
         self.runs_commands = any(
             place.value is not None and place.value.command for place in self.operands.places
         )
-        self.demands = tuple(demands(line.items))
+        self.demands = tuple(demands(line.items, words=self.words))
 
     def split(self, items: list[Item], catalogue: Catalogue) -> list[Operand]:
         """Fill the segments; what remains are the operands."""
@@ -147,7 +147,7 @@ def pinned_words(item: Item) -> frozenset[str] | None:
     return None
 
 
-def demands(items: tuple[Item, ...]) -> list[tuple[str, ...]]:
+def demands(items: tuple[Item, ...], *, words: bool) -> list[tuple[str, ...]]:
     """What some word of every command of the line begins with."""
     found: list[tuple[str, ...]] = []
     for item in items:
@@ -156,7 +156,7 @@ def demands(items: tuple[Item, ...]) -> list[tuple[str, ...]]:
             if all(option.shape != "bundle" for option in options):
                 found.append(tuple(option.name for option in options))
             continue
-        words = pinned_words(item) if not isinstance(item, OptionGroup) else None
-        if words is not None:
-            found.append(tuple(words))
+        literals = pinned_words(item) if words and not isinstance(item, OptionGroup) else None
+        if literals is not None:
+            found.append(tuple(literals))
     return found
