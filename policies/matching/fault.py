@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 __all__ = ["Miss"]
+
+Source = tuple[str, ...] | Callable[[], tuple[str, ...]]
 
 
 class Miss:
@@ -11,15 +15,20 @@ class Miss:
     Attributes:
         reason: a reason code.
         word: index of the word in argv; ``len(argv)`` when something is missing at the end.
-        expected: what the line would have taken there, as written.
+        source: what the line would have taken there, as written, or how to find out.
     """
 
-    __slots__ = ("expected", "reason", "word")
+    __slots__ = ("reason", "source", "word")
 
-    def __init__(self, reason: str, word: int, expected: tuple[str, ...] = ()) -> None:
+    def __init__(self, reason: str, word: int, source: Source = ()) -> None:
         self.reason = reason
         self.word = word
-        self.expected = expected
+        self.source = source
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Worked out only for the miss that is shown."""
+        return self.source if isinstance(self.source, tuple) else self.source()
 
     def __repr__(self) -> str:
         return f"{self.reason}@{self.word}"

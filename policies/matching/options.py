@@ -178,13 +178,13 @@ class OptionTable:
             return True
         return any(word[1:2] in bundle for bundle in self.bundles)
 
-    def names(self) -> list[str]:
+    def names(self) -> tuple[str, ...]:
         """Every option as written, for messages."""
         found = [*self.exact, *(f"{name}=" for name in self.equals)]
         found += [f"{prefix}<>" for prefix, _ in self.attached]
         for bundle in self.bundles:
             found += [f"-{letter}" for letter in bundle]
-        return sorted(set(found))
+        return tuple(sorted(set(found)))
 
 
 def ambiguous(word: str, column: int) -> SynopsisError:

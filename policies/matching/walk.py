@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from policies.matching.fault import Miss
 from policies.matching.line import CompiledLine
@@ -285,7 +286,7 @@ class Walk:
             return Miss("value-unexpected", self.at, (name,))
         if self.line.named_before(word, segment):
             return Miss("option-place", self.at)
-        return Miss("unknown-option", self.at, tuple(options.names()))
+        return Miss("unknown-option", self.at, options.names)
 
     def seen(self, form: Form) -> Miss | None:
         """Count the option; a second one must be declared repeatable."""
@@ -383,7 +384,7 @@ class Walk:
             return None
         if state.anything:
             return self.operand("--")
-        return Miss("end-marker", self.at, self.line.operands.expected(state))
+        return Miss("end-marker", self.at, partial(self.line.operands.expected, state))
 
     def operand(self, word: str) -> Miss | None:
         """Move the set of positions by one operand."""
@@ -448,7 +449,7 @@ class Walk:
     def wrong(self, word: str, reason: str | None) -> Miss:
         """The miss of a word that no position takes."""
         state = self.state
-        expected = self.line.operands.expected(state)
+        expected = partial(self.line.operands.expected, state)
         dashed = word[:1] == "-" and len(word) > 1 and not self.after
         if self.span.blind and word[:1] == "\0":
             return Miss("unseen-words", self.at, expected)
@@ -533,7 +534,9 @@ class Walk:
             if miss is not None:
                 return miss
         elif not self.state.accepts:
-            return Miss("missing-operand", self.span.end, self.line.operands.expected(self.state))
+            return Miss(
+                "missing-operand", self.span.end, partial(self.line.operands.expected, self.state)
+            )
         if self.trail:
             self.path_checks()
         return None
@@ -544,11 +547,11 @@ class Walk:
         visited: set[frozenset[int]] = set()
         while state.follow not in visited:
             if not state.accepts:
-                return Miss("missing-operand", self.span.end, operands.expected(state))
+                return Miss("missing-operand", self.span.end, partial(operands.expected, state))
             visited.add(state.follow)
             taken = tuple(i for i, _, _ in state.types if self.blind_fault(i, UNSEEN) is None)
             if not taken:
-                return Miss("unseen-words", self.span.end, operands.expected(state))
+                return Miss("unseen-words", self.span.end, partial(operands.expected, state))
             state = operands.step(state, taken)
         return None
 
