@@ -22,7 +22,7 @@ from policies.commandline.token import Operator, Redirect, Token, WordToken
 
 __all__ = ["HOME", "parse_line"]
 
-HOME = "/home/sandbox"
+HOME = "/home/box"
 """What ``~`` stands for where the caller does not say."""
 
 LONGEST = 2 << 20
