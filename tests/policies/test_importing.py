@@ -137,9 +137,15 @@ def test_claude_patterns_become_lines(tmp_path):
 
 @pytest.mark.parametrize(
     ("entry", "loss"),
-    [("Bash", "everything"), ("Bash(*)", "everything"), ("Bash(git * main)", "glob-middle"), ("Bash(a && b)", "not-argv"),
-     ("Read(./x)", "not-argv"), ("Bash(/bin/ls:*)", "unsupported")],
-)  # fmt: skip
+    [
+        ("Bash", "everything"),
+        ("Bash(*)", "everything"),
+        ("Bash(git * main)", "glob-middle"),
+        ("Bash(a && b)", "not-argv"),
+        ("Read(./x)", "not-argv"),
+        ("Bash(/bin/ls:*)", "unsupported"),
+    ],
+)
 def test_what_claude_allows_too_widely_is_refused(entry, loss, tmp_path):
     found = import_policy(claude(allow=[entry]), "claude")
     assert (loss in {one.code for one in found.losses}, "[[rule]]" in found.text) == (True, False)
