@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,13 +13,21 @@ __all__ = ["ArtifactStore"]
 
 
 class ArtifactStore:
-    """A folder of texts, named by their own digest; readable by the owner alone."""
+    """A folder of texts, named by their own digest; readable by the owner alone.
 
-    def __init__(self, folder: str | Path) -> None:
+    Args:
+        folder: where they lie.
+        clean: takes out of a text what must not be kept.
+    """
+
+    def __init__(self, folder: str | Path, clean: Callable[[str], str] | None = None) -> None:
         self.folder = Path(folder)
+        self._clean = clean
 
     def keep(self, text: str) -> Artifact:
         """Store a text; the same text is stored once."""
+        if self._clean is not None:
+            text = self._clean(text)
         data = text.encode("utf-8", "surrogatepass")
         digest = sha256(data).hexdigest()
         identity = f"a-{digest[:16]}"

@@ -15,7 +15,20 @@ from typing import Any
 
 from harness.errors import ConfigError
 
-__all__ = ["Config", "config_file", "load_config", "runs_folder"]
+__all__ = ["Config", "Images", "config_file", "load_config", "runs_folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """``[images]``: how tasks that describe their own image get one.
+
+    Attributes:
+        map: for base images, as tasks name them, the images that stand for them here.
+        network: the engine's network while an image is built; None: its own choice.
+    """
+
+    map: Mapping[str, str] = field(default_factory=dict)
+    network: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,8 @@ class Config:
         model: a model, as ``--model`` takes it.
         accept_isolation: the least isolation level the operator puts up with.
         models: the ``[models.NAME]`` tables, for ``harness.models.choice``.
+        images: the ``[images]`` table.
+        record: the ``[record]`` table, for ``harness.run.recording``.
     """
 
     runner: str | None = None
@@ -39,10 +54,13 @@ class Config:
     model: str | None = None
     accept_isolation: str | None = None
     models: Mapping[str, Any] = field(default_factory=dict)
+    images: Images = field(default_factory=Images)
+    record: Mapping[str, Any] = field(default_factory=dict)
 
 
 KEYS = tuple(one.name for one in fields(Config))
-TEXTS = tuple(key for key in KEYS if key != "models")
+TABLES = ("models", "record")
+TEXTS = tuple(key for key in KEYS if key not in {*TABLES, "images"})
 
 
 def load_config(environ: Mapping[str, str] = os.environ) -> Config:
@@ -69,17 +87,32 @@ def read_config(path: Path) -> Config:
     faults = [fault for key, value in table.items() if (fault := key_fault(key, value))]
     if faults:
         raise ConfigError("\n".join(f"{path}: {fault}" for fault in faults))
-    return Config(**table)
+    images = table.pop("images", {})
+    return Config(**table, images=Images(images.get("map", {}), images.get("network")))
 
 
 def key_fault(key: str, value: object) -> str:
     """What is wrong with a key, or nothing."""
     if key not in KEYS:
         return f"{key}: unknown key; known are {', '.join(KEYS)}"
-    if key == "models":
-        return "" if isinstance(value, dict) else "models: must be a table of tables"
+    if key in TABLES:
+        return "" if isinstance(value, dict) else f"{key}: must be a table"
+    if key == "images":
+        return images_fault(value)
     if not isinstance(value, str) or not value:
         return f"{key}: must be a text in quotes that is not empty"
+    return ""
+
+
+def images_fault(value: object) -> str:
+    """What is wrong with ``[images]``, or nothing."""
+    if not isinstance(value, dict) or set(value) - {"map", "network"}:
+        return "images: must be a table with the keys map and network"
+    table = value.get("map", {})
+    if not isinstance(table, dict) or not all(isinstance(name, str) for name in table.values()):
+        return 'images.map: must be a table such as {"python:3.12" = "python"}'
+    if not isinstance(value.get("network", ""), str):
+        return "images.network: must be the name of a network of the engine"
     return ""
 
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from harness.cli.options import box_options, json_option, patch_options, print_json, take_box
+from harness.cli.options import (
+    box_options,
+    json_option,
+    key_option,
+    patch_options,
+    print_json,
+    take_box,
+)
 from harness.cli.terminal import Escaper, raw_or_escaped, say, silence
 
 if TYPE_CHECKING:
@@ -24,12 +32,14 @@ MOST_STDIN_BYTES = 64 << 20
 @box_options
 @patch_options
 @click.option("-i", "interactive", is_flag=True, help="Give it our standard input.")
+@key_option
 @json_option
 def exec_command(
     *,
     argv: tuple[str, ...],
     line: str | None,
     interactive: bool,
+    key: Path | None,
     as_json: bool,
     **given: Any,  # noqa: ANN401 - click's own values
 ) -> int:
@@ -45,7 +55,7 @@ def exec_command(
     from harness.run import SingleOptions, make_single, run_single
 
     stdin = sys.stdin.buffer.read(MOST_STDIN_BYTES) if interactive else None
-    single = make_single(SingleOptions(take_box(given), argv, line, stdin))
+    single = make_single(SingleOptions(take_box(given), argv, line, stdin, key))
     audience = Quiet()
     on_output = None if as_json else audience.output
     report = run_until_stopped(

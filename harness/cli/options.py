@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from harness.run.options import BoxOptions
 
-__all__ = ["box_options", "json_option", "patch_options", "print_json", "take_box"]
+__all__ = ["box_options", "json_option", "key_option", "patch_options", "print_json", "take_box"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +54,13 @@ def box_options(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def key_option(function: F) -> F:
+    """Seal the log."""
+    return click.option(
+        "--key", type=FILE, metavar="FILE", help="Seal the log with the key in FILE."
+    )(function)
 
 
 def patch_options(function: F) -> F:

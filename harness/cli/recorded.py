@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -203,14 +204,16 @@ def resume(run: str, *, accept_drift: bool, rerun_unknown: bool, close: bool, as
     """
     from harness.cli.loop import run_until_stopped
     from harness.cli.narrator import Narrator
+    from harness.config import load_config
     from harness.run import make_job, run_job
+    from harness.run.recording import recording_of
     from harness.run.resumption import close_run, find_resumption
 
     options, resumption = find_resumption(
         find_run(run), accept_drift=accept_drift, rerun_unknown=rerun_unknown
     )
     if close:
-        result = close_run(resumption)
+        result = close_run(resumption, recording_of(load_config(), os.environ, options.key))
         if as_json:
             print_json(result)
         return 0

@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from harness.cli.options import box_options, json_option, patch_options, print_json
+from harness.cli.options import (
+    box_options,
+    json_option,
+    key_option,
+    patch_options,
+    print_json,
+)
 
 __all__ = ["run"]
 
@@ -35,6 +41,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     help="A file that can only restrict the policy.",
 )
 @click.option("--strict-network", is_flag=True, help="Refuse a task silent on the network.")
+@key_option
 @json_option
 def run(*, as_json: bool, **given: Any) -> int:  # noqa: ANN401 - click's own values
     """Run an agent on TASK (a folder in the Harbor layout) or on --instruction.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import time
@@ -47,8 +49,9 @@ class EventLog:
     """An append-only, hash-chained log of one run.
 
     Promises:
-     1. A record is in the file, whole, when ``append`` returns; else LogError, and the log takes
-        no more: who goes on after that goes on unlogged, so nobody should.
+     1. A record is in the file, whole, when ``append`` returns, and the file is still in its
+        folder; else LogError, and the log takes no more: who goes on after that goes on unlogged,
+        so nobody should. Nobody else writes it at the same time.
      2. Numbers begin at 0 and have no gap; each record is chained to the one before it.
      3. A log that is rotated goes on in a new file with the same chain; its closed parts lie
         beside it, and are read and verified with it.
@@ -110,7 +113,9 @@ class EventLog:
         if parts(target):
             raise LogError(f"{target}: the log cannot be made: there is one already")
         try:
-            descriptor = os.open(target, _NEW, 0o600)
+            descriptor = _open(target)
+            if fsync != "none":
+                _sync_folder(target)
         except OSError as error:
             raise LogError(f"{target}: the log cannot be made: {error.strerror}") from error
         return cls(
@@ -141,8 +146,10 @@ class EventLog:
         if not found.records:
             raise LogError(f"{target}: nothing was recorded")
         try:
-            descriptor = os.open(target, _NEW & ~os.O_EXCL, 0o600)
+            descriptor = _open(target, anew=False)
             os.ftruncate(descriptor, found.size if target == found.part else 0)
+        except BlockingIOError:
+            raise LogError(f"{target}: cannot be continued: another process writes it") from None
         except OSError as error:
             raise LogError(f"{target}: cannot be continued: {error.strerror}") from error
         return cls(
@@ -231,6 +238,8 @@ class EventLog:
 
     def _put(self, line: bytes, *, sync: bool) -> None:
         try:
+            if not os.fstat(self._descriptor).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, "the file was removed")
             written = os.write(self._descriptor, line)
             while written < len(line):
                 written += os.write(self._descriptor, line[written:])
@@ -249,7 +258,9 @@ class EventLog:
                 os.fsync(self._descriptor)
             number = len(parts(self.path))
             self.path.rename(closed_part(self.path, number))
-            descriptor = os.open(self.path, _NEW, 0o600)
+            descriptor = _open(self.path)
+            if self._sync_close:
+                _sync_folder(self.path)
         except OSError as error:
             self._broken = f"the log could not be rotated: {error.strerror}"
             raise LogError(f"{self.path}: {self._broken}") from error
@@ -278,3 +289,24 @@ class EventLog:
             self._second = second
             self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         return f"{self._stamp}.{rest // 1000:06d}Z"
+
+
+def _open(path: Path, *, anew: bool = True) -> int:
+    """A descriptor that holds the log against other writers until it, or its process, is gone."""
+    descriptor = os.open(path, _NEW if anew else _NEW & ~os.O_EXCL, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.ENOTSUP, errno.ENOLCK):  # a disk without locks
+            os.close(descriptor)
+            raise
+    return descriptor
+
+
+def _sync_folder(path: Path) -> None:
+    """Wait until the disk knows the file by its name."""
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.config import runs_folder
 from harness.errors import ConfigError
+from harness.record import parts
 from harness.run.options import RunOptions, options_from_json, options_to_json
 
 __all__ = ["RunFolder", "find_run", "list_runs", "new_id"]
@@ -53,8 +54,9 @@ class RunFolder:
 
     def first_record(self) -> dict[str, Any]:
         """The first record of the log, or nothing where it cannot be read."""
+        first = next(iter(parts(self.events)), self.events)
         try:
-            with self.events.open("rb") as file:
+            with first.open("rb") as file:
                 record = json.loads(file.readline(1 << 20))
         except (OSError, ValueError):
             return {}
@@ -114,7 +116,7 @@ def list_runs(root: Path | None = None) -> Iterator[RunFolder]:
     if not folder.is_dir():
         return
     for path in sorted(folder.iterdir(), key=lambda path: path.name, reverse=True):
-        if (path / "events.jsonl").is_file():
+        if parts(path / "events.jsonl"):
             yield RunFolder(path)
 
 
@@ -127,6 +129,6 @@ def find_run(name: str, root: Path | None = None) -> RunFolder:
         raise ConfigError(f"there is no run yet in {folder}")
     candidates = [Path(name)] if "/" in name or name in {".", ".."} else [folder / name, Path(name)]
     for path in candidates:
-        if (path / "events.jsonl").is_file():
+        if parts(path / "events.jsonl"):
             return RunFolder(path)
     raise ConfigError(f"there is no run {name!r}; `stockade runs list` names them")

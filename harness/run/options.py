@@ -66,6 +66,7 @@ class RunOptions:
         locked: refuse to run what differs from an earlier run.
         project_policy: a file that can only restrict the policy, read once at the start.
         strict_network: refuse a task that is silent on the network.
+        key: a file with the key that seals the log; None: the configuration's, if it has one.
     """
 
     box: BoxOptions = BoxOptions()
@@ -81,6 +82,7 @@ class RunOptions:
     locked: bool = False
     project_policy: Path | None = None
     strict_network: bool = False
+    key: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +94,14 @@ class SingleOptions:
         argv: the command, or () where there is a line.
         line: a command line of the plan language.
         stdin: what the command reads; None: nothing.
+        key: a file with the key that seals the log; None: the configuration's, if it has one.
     """
 
     box: BoxOptions = BoxOptions()
     argv: tuple[str, ...] = ()
     line: str | None = None
     stdin: bytes | None = None
+    key: Path | None = None
 
 
 def options_to_json(options: RunOptions) -> dict[str, Any]:
@@ -119,7 +123,7 @@ def options_from_json(found: dict[str, Any]) -> RunOptions:
     box = dict(given.pop("box"))
     for key in ("workspace", "patch"):
         box[key] = None if box[key] is None else Path(box[key])
-    for key in ("task", "out", "project_policy"):
+    for key in ("task", "out", "project_policy", "key"):
         given[key] = None if given.get(key) is None else Path(given[key])
     level = box["accept_isolation"]
     box["accept_isolation"] = None if level is None else Isolation.parse(level)

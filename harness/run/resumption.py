@@ -16,10 +16,11 @@ from harness.errors import ConfigError, LogError
 from harness.event import StepEnd, ToolFinished
 from harness.message import Assistant, ToolCall, ToolMessage, User
 from harness.recall import RecalledCall, RecalledStep, Recollection, recall
-from harness.record import EventLog, read_events
+from harness.record import read_events
 from harness.run.folder import RunFolder
 from harness.run.options import RunOptions
-from harness.run.work import SCRATCH, abandoned
+from harness.run.recording import Recording
+from harness.run.work import SCRATCH, abandoned, open_log
 
 if TYPE_CHECKING:
     from harness.agent import Agent
@@ -98,10 +99,10 @@ def find_resumption(
     return options, Resumption(folder, records, accept_drift, rerun_unknown)
 
 
-def close_run(resumption: Resumption) -> dict[str, Any]:
+def close_run(resumption: Resumption, recording: Recording) -> dict[str, Any]:
     """End the record of a run that nobody goes on with; returns what `result.json` now holds."""
     folder = resumption.folder
-    log = EventLog.reopen(folder.events)
+    log = open_log(folder, folder.id, recording, anew=False)
     try:
         log.append("run/resumed", **resumption.facts())
         log.append("run/end", status="aborted", verdict="none", exit_code=130)
@@ -120,6 +121,7 @@ def close_run(resumption: Resumption) -> dict[str, Any]:
         "error": "closed after its harness had died",
         "log": {"head": head, "records": count},
     }
+    result = log.clean(result)
     folder.write_result(result)
     return result
 

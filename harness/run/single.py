@@ -20,6 +20,7 @@ from harness.run.folder import RunFolder, new_id
 from harness.run.lock import lock_of
 from harness.run.options import SingleOptions
 from harness.run.outgoing import Workspace
+from harness.run.recording import Recording, recording_of
 from harness.run.single_code import single_code
 from harness.run.stop import Stop
 from harness.run.wish import BoxWish, make_wish, workspace_folder
@@ -44,6 +45,7 @@ class Single:
     policy: Policy
     limits: Limits
     wish: BoxWish
+    recording: Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ def make_single(options: SingleOptions, environ: Mapping[str, str] = os.environ)
     seconds = min(policy.limits.wall_seconds, options.box.timeout or policy.limits.wall_seconds)
     limits = replace(policy.limits, wall_seconds=seconds)
     wish = make_wish(options.box, config)
-    return Single(options, accept(policy, wish.accept), limits, wish)
+    recording = recording_of(config, environ, options.key)
+    return Single(options, accept(policy, wish.accept), limits, wish, recording)
 
 
 async def run_single(
@@ -80,7 +83,7 @@ async def run_single(
     folder = RunFolder.create(run)
     performed, error, stopped = None, None, None
     facts: dict[str, Any] = {}
-    with begin(run, folder, audience, stop) as work:
+    with begin(run, folder, audience, stop, recording=single.recording) as work:
         work.events.emit(RunStart(start_facts(single)))
         try:
             performed = await drive(single, work, facts, on_output)
@@ -100,6 +103,7 @@ async def run_single(
         status = "aborted" if stopped else "completed" if performed else "infrastructure"
         work.events.emit(RunEnd(status, {"exit_code": code, "error": error}))
         facts["log"] = {"head": work.log.head, "records": work.log.count}
+        clean = work.log.clean
     record = {
         "schema": 1,
         "run": run,
@@ -113,7 +117,7 @@ async def run_single(
         **(performed_record(performed) if performed else {}),
         **facts,
     }
-    folder.write_result(record)
+    folder.write_result(clean(record))
     return SingleReport(record, folder, code, performed, error)
 
 

@@ -14,6 +14,7 @@ from harness.event import Notice
 from harness.record import EventLog
 from harness.run.audience import Audience
 from harness.run.folder import RunFolder, list_runs
+from harness.run.recording import Recording
 from harness.run.stop import Stop
 from runners import Owner, Session
 
@@ -52,24 +53,45 @@ def begin(
     audience: Audience,
     stop: Stop,
     resumption: Resumption | None = None,
+    *,
+    recording: Recording | None = None,
 ) -> Iterator[Work]:
     """Open the log, and a scratch folder that a later start can tell to be abandoned."""
     scratch = folder.path / SCRATCH
     if resumption is not None:
         shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(mode=0o700)
-    (scratch / OWNER).write_text(str(Owner.me()), encoding="utf-8")
-    if resumption is None:
-        log = EventLog.create(folder.events, run=run)
-    else:
-        log = EventLog.reopen(folder.events)
+    log = None
     try:
+        (scratch / OWNER).write_text(str(Owner.me()), encoding="utf-8")
+        log = open_log(folder, run, recording or Recording(), anew=resumption is None)
         events = Events(run=run, log=log)
         events.subscribe(audience.hear)
         yield Work(run, folder, log, events, audience, stop, scratch, resumption)
     finally:
-        log.close()
+        if log is not None:
+            log.close()
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def open_log(folder: RunFolder, run: str, how: Recording, *, anew: bool) -> EventLog:
+    """The log of a run: a new one, or the one that a dead harness left."""
+    if anew:
+        return EventLog.create(
+            folder.events,
+            run=run,
+            fsync=how.fsync,
+            key=how.key,
+            redact=how.redact,
+            rotate_bytes=how.rotate_bytes,
+        )
+    return EventLog.reopen(
+        folder.events,
+        fsync=how.fsync,
+        key=how.key,
+        redact=how.redact,
+        rotate_bytes=how.rotate_bytes,
+    )
 
 
 def sweep_scratch(root: Path | None = None) -> list[str]:

@@ -317,8 +317,8 @@ def test_the_disk_is_waited_for_as_often_as_said(tmp_path, monkeypatch) -> None:
     calls: list[int] = []
     monkeypatch.setattr(os, "fsync", calls.append)
     for fsync in ("none", "end", "step", "event"):
-        calls.clear()
         log = EventLog.create(tmp_path / f"{fsync}.jsonl", run="r", fsync=fsync)
+        calls.clear()
         for kind in ("run/start", "step/start", "notice", "step/end", "run/end"):
             log.append(kind)
         assert len(calls) == {"none": 0, "end": 1, "step": 3, "event": 5}[fsync]
@@ -455,6 +455,7 @@ def test_a_rotated_log_goes_on_after_a_crash(tmp_path, crash: str) -> None:
         path.write_bytes(path.read_bytes()[:-3])
     else:
         path.unlink()  # renamed, and the new file was not made yet
+    log.close()
     with EventLog.reopen(path, rotate_bytes=300) as again:
         again.append("run/resumed")
         again.append("run/end", status="completed")
