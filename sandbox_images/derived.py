@@ -72,7 +72,9 @@ def laid_over(builder: Builder, image: Image, below: Image, folder: Path) -> Ima
     return replace(image, docker_id=docker_id, docker_tag=tag)
 
 
-def from_dockerfile(builder: Builder, definition: Definition, name: str, dockerfile: Path) -> Image:
+def from_dockerfile(
+    builder: Builder, definition: Definition, name: str, dockerfile: Path, network: str | None
+) -> Image:
     """The image of an operator's Dockerfile; its folder is the build's context.
 
     ``ARG BASE`` in it stands for our own image. Docker's own cache decides what is built again.
@@ -89,6 +91,7 @@ def from_dockerfile(builder: Builder, definition: Definition, name: str, dockerf
         dockerfile.resolve(),
         base=below.docker_tag or "",
         tag=f"stockade/{name}:latest",
+        network=network,
         labels={"stockade.image": name},
         progress=builder.progress,
     )

@@ -36,13 +36,14 @@ class Verification:
         return not self.problems
 
 
-def build(
+def build(  # noqa: PLR0913 - one for each flag of the command
     name: str = BUILT_IN,
     *,
     requirements: Path | None = None,
     dockerfile: Path | None = None,
     fresh: bool = False,
     host_fallback: bool = False,
+    network: str | None = None,
     progress: Callable[[str], object] = say,
     cache: Cache | None = None,
 ) -> Image:
@@ -54,6 +55,7 @@ def build(
         dockerfile: the operator's own; its ``ARG BASE`` stands for our image.
         fresh: build again although nothing changed, for newer packages.
         host_fallback: where no tree can be built, say so and return HOST instead of raising.
+        network: of the engine, for the steps of ``dockerfile``; None: the engine's own choice.
         progress: receives a line for every long step.
         cache: where to build; the machine's or the user's own where None.
 
@@ -71,7 +73,7 @@ def build(
             if requirements is not None:
                 return from_requirements(builder, definition, name, requirements, fresh=fresh)
             if dockerfile is not None:
-                return from_dockerfile(builder, definition, name, dockerfile)
+                return from_dockerfile(builder, definition, name, dockerfile, network)
             return builder.from_definition(definition, fresh=fresh)
     except NoTreeError as error:
         if not host_fallback:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, cast
 
 from harness.action.performed import outcome_facts
@@ -19,7 +19,7 @@ from policies import Limits, Pipeline, Stage
 from runners import Outcome, Session
 from runners.workspace import put_folder
 
-__all__ = ["Ended", "work_on"]
+__all__ = ["Ended", "close_model", "run_own", "work_on"]
 
 SYSTEM = """\
 You work on a task in the folder {workspace} of a sandbox without network. Use the tools; what
@@ -65,7 +65,9 @@ async def converse(job: Job, work: Work, session: Session) -> Ended:
     from harness.tools import builtin_tools
 
     assert job.model is not None
-    artifacts = ArtifactStore(work.folder.artifacts)
+    artifacts = ArtifactStore(
+        work.folder.artifacts, lambda text: str(work.log.clean({"text": text})["text"])
+    )
     agent = Agent(
         job.model,
         tools=builtin_tools(session, job.policy, artifacts=artifacts),
@@ -86,8 +88,6 @@ async def converse(job: Job, work: Work, session: Session) -> Ended:
     except ModelError as error:
         spent = spent_record(agent.ledger.spent)
         return Ended("model_error", error=str(error), spent=spent)
-    finally:
-        await close_model(job.model)
     return Ended(
         status=cast("Status", result.status),
         answer=result.answer,
@@ -97,7 +97,7 @@ async def converse(job: Job, work: Work, session: Session) -> Ended:
     )
 
 
-async def close_model(model: object) -> None:
+async def close_model(model: object | None) -> None:
     """End the connections of a model that has any."""
     close = getattr(model, "aclose", None)
     if close is not None:
@@ -120,35 +120,48 @@ def spent_record(spent: Any) -> dict[str, Any]:  # noqa: ANN401 - harness.budget
 
 async def solve(job: Job, work: Work, session: Session) -> Ended:
     """The reference solution, run in the box as the task's own script."""
-    assert job.task.solution is not None
-    script = job.task.solution / "solve.sh"
+    script = job.task.solve
+    assert script is not None
     need_fixed_paths(session, script)
-    await put_folder(session, job.task.solution, root="solution")
+    if job.task.solution is not None:
+        await put_folder(session, job.task.solution, root="solution")
+    else:
+        await session.write_file(script.name, script.read_bytes(), root="solution", mode=0o755)
     seconds = min(job.limits.wall_seconds, job.budgets.wall_seconds)
     start = time.monotonic()
-    outcome = await run_script(session, job, script, replace(job.limits, wall_seconds=seconds))
-    note_script(work, "solution/solve.sh", outcome)
+    path = f"{session.paths['solution']}/{script.name}"
+    limits = replace(job.limits, wall_seconds=seconds)
+    outcome = await run_own(
+        session,
+        work,
+        f"solution/{script.name}",
+        ("bash", path),
+        limits,
+        dict(job.task.solution_env),
+    )
     spent = {"steps": 0, "tool_calls": 0, "wall_seconds": round(time.monotonic() - start, 6)}
     timed_out = outcome.ending == "timed_out"
     return Ended("time_limit" if timed_out else "completed", spent=spent)
 
 
-async def run_script(session: Session, job: Job, script: Path, limits: Limits) -> Outcome:
-    """Start a script of the solution folder in the workspace."""
-    environment = task_environment(session)
-    path = f"{environment['STOCKADE_SOLUTION']}/{script.name}"
-    return await session.run(
-        Pipeline((Stage(("bash", path)),)),
-        env={**environment, **dict(job.task.solution_env)},
+async def run_own(
+    session: Session,
+    work: Work,
+    name: str,
+    argv: tuple[str, ...],
+    limits: Limits,
+    env: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Run a script of the task's and record it: it is no call of the model, no rule judged it."""
+    outcome = await session.run(
+        Pipeline((Stage(argv),)),
+        env={**task_environment(session), **(env or {})},
         limits=limits,
     )
-
-
-def note_script(work: Work, name: str, outcome: Outcome) -> None:
-    """Record a script of the task's: it is no call of the model, no rule judged it."""
     work.events.emit(ToolCalled(name, "", origin="task"), call=name)
     facts = {"outcomes": [outcome_facts(outcome)]}
     work.events.emit(
         ToolFinished(name, outcome.ok, tail(outcome), outcome.wall_seconds, outcome=facts),
         call=name,
     )
+    return outcome

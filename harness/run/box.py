@@ -51,11 +51,16 @@ class Box:
         """Remove what dead harnesses left in this kind of box."""
         return await self.runner.sweep()
 
-    async def open(self, in_place: Path | None = None) -> Session:
-        """A fresh session."""
-        session = await self.runner.open(replace(self.spec, in_place=in_place))
+    async def open(self, in_place: Path | None = None, spec: SessionSpec | None = None) -> Session:
+        """A fresh session, of another kind where a spec is given."""
+        session = await self.runner.open(replace(spec or self.spec, in_place=in_place))
         self.sessions.append(session)
         return session
+
+    async def close_one(self, session: Session) -> None:
+        """End one session; the others live on."""
+        self.sessions.remove(session)
+        await session.close()
 
     async def close(self) -> None:
         """End all sessions."""

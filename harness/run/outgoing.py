@@ -85,10 +85,10 @@ class Workspace:
             text = f"not copied in: {listed(self.copied.tree.left_out)}"
             self.work.events.emit(Notice("left-out", text))
 
-    async def take(self, session: Session) -> Changes:
-        """Copy out, and say what may not leave the box."""
+    async def take(self, session: Session, name: str = "result") -> Changes:
+        """Copy out into a scratch folder of that name, and say what may not leave the box."""
         assert self.copied is not None
-        dest = self.work.scratch / "result"
+        dest = self.work.scratch / name
         if self.in_place and self.source is not None:
             out = await compare(self.copied, dest, protect=self.protect, limit_mib=self.limit_mib)
         else:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.run.code import Status, exit_code
 from harness.run.folder import RunFolder
 from harness.verify import Verification
 
-__all__ = ["Report", "State"]
+if TYPE_CHECKING:
+    from harness.run.agent import Ended
+
+__all__ = ["Report", "State", "keep"]
 
 SCHEMA = 1
 NOT_VERIFIED = Verification("none", "nothing was verified")
@@ -92,3 +95,24 @@ class Report:
         """What the command exits with."""
         code: int = self.record["exit_code"]
         return code
+
+
+def keep(state: State, ended: Ended) -> None:
+    """Note how the agent ended; of several steps, what was spent and denied adds up."""
+    state.status = ended.status
+    state.answer = ended.answer
+    state.error = ended.error
+    state.spent = added(state.spent, ended.spent)
+    state.denials += ended.denials
+    state.unanswered += ended.unanswered
+
+
+def added(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+    """Two records of what was spent, as one."""
+    made = dict(one)
+    for key, value in two.items():
+        if isinstance(value, dict):
+            made[key] = added(made.get(key, {}), value)
+        else:
+            made[key] = round(made.get(key, 0) + value, 6)
+    return made

@@ -17,15 +17,25 @@ IMAGE = "python"
 
 @dataclass(frozen=True, slots=True)
 class BoxWish:
-    """The box that is wanted, with every default filled in."""
+    """The box that is wanted, with every default filled in.
+
+    Attributes:
+        image: by name; what ``dockerfile`` describes stands before it.
+    """
 
     runner: str
     accept: Isolation | None
     image: str
     runtime: str | None
+    dockerfile: Path | None = None
 
 
-def make_wish(box: BoxOptions, config: Config, task_image: str | None = None) -> BoxWish:
+def make_wish(
+    box: BoxOptions,
+    config: Config,
+    task_image: str | None = None,
+    dockerfile: Path | None = None,
+) -> BoxWish:
     """The box with every default filled in."""
     accept = box.accept_isolation
     if accept is None and config.accept_isolation is not None:
@@ -38,6 +48,7 @@ def make_wish(box: BoxOptions, config: Config, task_image: str | None = None) ->
         accept=accept,
         image=box.image or task_image or config.image or IMAGE,
         runtime=box.runtime or config.runtime,
+        dockerfile=None if box.image or task_image else dockerfile,
     )
 
 

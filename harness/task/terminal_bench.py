@@ -58,7 +58,7 @@ def read_terminal_bench(folder: Path, problems: list[Problem]) -> Task:
     check = Check(
         argv=("bash", "$STOCKADE_TESTS/run-tests.sh"),
         seconds=file.max_test_timeout_sec,
-        env=(("TEST_DIR", "/tests"),),
+        env=(("TEST_DIR", "$STOCKADE_TESTS"),),
         beside=(run_tests,) if run_tests else (),
     )
     return Task(

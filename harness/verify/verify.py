@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from harness.task import Check
 from harness.verify.command import Wanted, verify_by_command
-from harness.verify.place import need_fixed_paths
+from harness.verify.place import expand_word, need_fixed_paths, task_environment
 from harness.verify.scene import Scene
 from harness.verify.script import verify_by_script
 from harness.verify.verification import Verification
@@ -17,12 +18,28 @@ from runners.workspace import put_folder
 __all__ = ["verify"]
 
 
-async def verify(session: Session, check: Check, scene: Scene, limits: Limits) -> Verification:
-    """Put the scene into a fresh session and run the task's verifier there."""
+async def verify(
+    session: Session,
+    check: Check,
+    scene: Scene,
+    limits: Limits,
+    *,
+    published: Path | None = None,
+) -> Verification:
+    """Put the scene into a fresh session and run the task's verifier there.
+
+    ``published`` holds what the agent's box left below its logs for the verifier.
+    """
     limits = replace(limits, wall_seconds=min(limits.wall_seconds, check.seconds))
     await put_folder(session, scene.result, root="workspace")
     if scene.tests is not None:
         await put_folder(session, scene.tests, root="tests")
+    for file in check.beside:
+        await session.write_file(file.name, file.read_bytes(), root="tests", mode=0o755)
+    if published is not None:
+        await put_folder(session, published, root="logs")
+    here = task_environment(session)
+    check = replace(check, env=tuple((k, expand_word(v, here)) for k, v in check.env))
     if check.argv:
         found = await verify_by_command(
             session, check, limits, wanted_tests(session, check, scene), guarded(session, scene)
