@@ -15,7 +15,7 @@ from policies.synopsis import parse_synopsis
 from policies.synopsis.printer import print_synopsis
 from policies.values.catalogue import Catalogue
 
-QUICK = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 LETTERS = "abcdefghij"
 TYPES = {
@@ -206,13 +206,13 @@ WILD = (
 TOTAL = policy_of(*WILD, deny=("prog (-q|--quit) PATH", "prog x (-o PATH|--out=INT)"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(words())
 def test_judging_never_raises(argv):
     assert TOTAL.judge(Command(argv)).decision in Decision
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.text(
         st.one_of(
@@ -232,7 +232,7 @@ def test_reading_a_line_gives_a_plan_or_a_reason_with_a_column(text):
         TOTAL.judge_plan(read)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.text(
