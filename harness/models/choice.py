@@ -39,8 +39,9 @@ def make_model(
 
     Args:
         spec: `openai:NAME`, `anthropic:NAME` (an empty NAME takes the environment's, then the
-            default), the name of a `[models.NAME]` table of the configuration, or
-            `scripted:FILE`. `replay:RUN` is opened by the record (it needs a run folder).
+            default), the name of a `[models.NAME]` table of the configuration,
+            `scripted:FILE`, or `replay:RUN` (an id, a path or `latest`): the answers that were
+            recorded then.
         environ: the operator's environment: OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL and
             the same of ANTHROPIC.
         config: the `[models]` table: by name `provider model base_url key_env stream max_tokens
@@ -58,10 +59,25 @@ def make_model(
         from harness.models.scripted import ScriptedModel
 
         return ScriptedModel.load(Path(rest))
+    if kind == "replay" and rest:
+        return _replay(rest)
     if kind in PROVIDERS and found:
         return _http({"provider": kind, "model": rest}, environ, spec)
     known = f"; configured: {', '.join(sorted(tables))}" if tables else ""
     raise ConfigError(f"{spec!r} names no model: write {_FORMS}{known}")
+
+
+def _replay(name: str) -> Model:
+    from harness.recall import recall
+    from harness.record import read_events
+    from harness.replay.stand_in import RecordedModel
+    from harness.run.folder import find_run
+
+    folder = find_run(name)
+    run = recall(read_events(folder.events))
+    if not run.steps:
+        raise ConfigError(f"replay:{name}: {folder.id} asked no model")
+    return RecordedModel(run)
 
 
 _KEYS = {

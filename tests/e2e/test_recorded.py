@@ -113,3 +113,12 @@ def test_prune_keeps_the_newest_and_what_goes_on(stockade: Any) -> None:
     done = stockade("runs", "prune", "--keep", "1", "--json")
     assert json.loads(done.out)["removed"] == [str(runs / "a")]
     assert sorted(p.name for p in runs.iterdir()) == ["b", "c", "unrelated"]
+
+
+def test_a_recorded_run_is_a_model(demo: Any, tmp_path: Path) -> None:
+    _, folder = demo
+    from tests.e2e.conftest import Stockade
+
+    other = Stockade(tmp_path)
+    done = other("run", DEMO, "--model", f"replay:{folder}", "--runner", "bubblewrap", "--json")
+    assert (done.code, json.loads(done.out)["verdict"]) == (0, "passed"), done.err
