@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.terminal import say
+from harness.cli.wording import brief, cut, duration, ending
 from harness.event import (
     Event,
     ModelReplied,
@@ -34,6 +34,12 @@ class Narrator:
     def __init__(self) -> None:
         self.calls: dict[str, str] = {}
 
+    def __enter__(self) -> Narrator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is kept open."""
+
     def say(self, text: str) -> None:
         """A remark."""
         say(text)
@@ -50,15 +56,13 @@ class Narrator:
             case RunStart(facts=facts):
                 return f"run {event.run}: {facts.get('task')}, policy {name_of(facts, 'policy')}"
             case ModelReplied(text=text) if text.strip():
-                return f"  {event.step:>3}  {cut(text)}"
+                return f"  {event.step:>3}  {cut(text, WIDTH)}"
             case ToolCalled(name=name, arguments=arguments):
-                self.calls[event.call or name] = f"{name} {brief(arguments)}".rstrip()
+                self.calls[event.call or name] = brief(name, arguments)
             case ToolJudged(decision=decision, message=message) if decision != "allow":
-                return f"       {decision}: {cut(message or '')}"
-            case ToolFinished(name=name, ok=ok, content=content, outcome=outcome):
-                what = self.calls.pop(event.call or name, name)
-                tail = ending(outcome) if ok else f": {cut(content)}"
-                return f"  {event.step:>3}  {cut(what)} · {'ok' if ok else 'error'}{tail}"
+                return f"       {decision}: {cut(message or '', WIDTH)}"
+            case ToolFinished(name=name):
+                return self.finished(event, self.calls.pop(event.call or name, name))
             case Notice(kind=kind, text=text):
                 return text if kind in {"note", "error"} else f"{kind}: {text}"
             case VerifyStart():
@@ -68,6 +72,15 @@ class Narrator:
             case _:
                 pass
         return ""
+
+    def finished(self, event: Event, what: str) -> str:
+        """A call with what came of it; the exit code of a program is its own word."""
+        payload = event.payload
+        assert isinstance(payload, ToolFinished)
+        how = ending(payload.outcome)
+        tail = how or "ok" if payload.ok else f"error: {cut(payload.content, WIDTH)}"
+        took = duration(payload.duration_seconds)
+        return f"  {event.step:>3}  {cut(what, WIDTH)} · {tail} · {took}"
 
     def conclude(self, report: Report) -> None:
         """The end of a run: the patch, the verdict, and where everything is."""
@@ -96,41 +109,10 @@ def verified(facts: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def ending(outcome: Mapping[str, Any] | None) -> str:
-    """How a program ended, unless all was well: the tool worked, the program need not have."""
-    outcomes = outcome.get("outcomes") if outcome else None
-    if not outcomes:
-        return ""
-    last = outcomes[-1]
-    if last["ending"] == "exited":
-        return f" (exit {last['code']})" if last.get("code") else ""
-    return f" ({str(last['ending']).replace('_', ' ')})"
-
-
 def name_of(facts: Mapping[str, Any], key: str) -> str:
     """The name in a table of a record."""
     table = facts.get(key)
     return str(table.get("name")) if isinstance(table, Mapping) else str(table)
-
-
-def brief(arguments: str) -> str:
-    """The arguments of a call in a few words."""
-    try:
-        value = json.loads(arguments)
-    except ValueError:
-        return arguments
-    if not isinstance(value, dict):
-        return arguments
-    parts = [
-        " ".join(map(str, item)) if isinstance(item, list) else str(item) for item in value.values()
-    ]
-    return " ".join(part.partition("\n")[0] for part in parts)
-
-
-def cut(text: str) -> str:
-    """One line that fits."""
-    line = " ".join(text.split())
-    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
 
 
 def shorten(patch: str) -> str:

@@ -202,8 +202,7 @@ def resume(run: str, *, accept_drift: bool, rerun_unknown: bool, close: bool, as
     stops. Then the conversation goes on. A call without a result is 'outcome unknown'. Exit codes
     are those of `run`; 2 when there is nothing to take up.
     """
-    from harness.cli.loop import run_until_stopped
-    from harness.cli.narrator import Narrator
+    from harness.cli.audience import watched
     from harness.config import load_config
     from harness.run import make_job, run_job
     from harness.run.recording import recording_of
@@ -217,14 +216,11 @@ def resume(run: str, *, accept_drift: bool, rerun_unknown: bool, close: bool, as
         if as_json:
             print_json(result)
         return 0
-    job, narrator = make_job(options), Narrator()
-    report = run_until_stopped(
-        lambda stop: run_job(job, audience=narrator, stop=stop, resumption=resumption)
+    job = make_job(options)
+    return watched(
+        lambda stop, audience: run_job(job, audience=audience, stop=stop, resumption=resumption),
+        as_json=as_json,
     )
-    if as_json:
-        print_json(report.record)
-    narrator.conclude(report)
-    return report.exit_code
 
 
 def records_of(folder: RunFolder) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from harness.cli.options import (
     json_option,
     key_option,
     patch_options,
-    print_json,
 )
 
 __all__ = ["run"]
@@ -52,17 +51,13 @@ def run(*, as_json: bool, **given: Any) -> int:  # noqa: ANN401 - click's own va
     nobody could give · 6 budget spent · 7 model · 8 verifier broken ·
     130/143 cancelled.
     """  # noqa: D301 - click reads this backspace as "do not wrap"
-    from harness.cli.loop import run_until_stopped
-    from harness.cli.narrator import Narrator
+    from harness.cli.audience import watched
     from harness.run import make_job, run_job
 
     job = make_job(run_options(given))
-    narrator = Narrator()
-    report = run_until_stopped(lambda stop: run_job(job, audience=narrator, stop=stop))
-    if as_json:
-        print_json(report.record)
-    narrator.conclude(report)
-    return report.exit_code
+    return watched(
+        lambda stop, audience: run_job(job, audience=audience, stop=stop), as_json=as_json
+    )
 
 
 def run_options(given: dict[str, Any]) -> Any:  # noqa: ANN401

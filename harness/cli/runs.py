@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import json_option, print_json
+from harness.cli.options import FILE, json_option, print_json
 from harness.cli.recorded import RECORDED
 from harness.cli.terminal import say, visible
 from harness.run.folder import RunFolder, find_run, list_runs
+
+if TYPE_CHECKING:
+    from harness.record import Verification
 
 __all__ = ["runs"]
 
@@ -21,10 +26,23 @@ def runs() -> None:
 
 
 @runs.command("list")
+@click.option("--status", metavar="S", help="Only those that ended so: completed, step_limit ...")
+@click.option("--verdict", type=click.Choice(["passed", "failed", "broken", "none"]))
+@click.option("--task", metavar="TEXT", help="Only tasks whose name holds TEXT.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the newest N.")
 @json_option
-def list_command(*, as_json: bool) -> None:
+def list_command(
+    *, status: str | None, verdict: str | None, task: str | None, limit: int | None, as_json: bool
+) -> None:
     """List the runs of this user, newest first."""
-    rows = [row(folder) for folder in list_runs()]
+    wanted = {"status": status, "verdict": verdict}
+    found = (
+        one
+        for one in map(row, list_runs())
+        if all(value is None or one[key] == value for key, value in wanted.items())
+        and (task is None or task in str(one["task"]))
+    )
+    rows = list(islice(found, limit))
     if as_json:
         print_json(rows)
         return
@@ -60,15 +78,11 @@ def show(run: str, *, as_json: bool) -> None:
     if as_json:
         print_json({**row(folder), "result": result, "events": events, "fault": fault})
         return
-    for event in events:
-        click.echo(line(event))
+    draw(events)
     if fault:
         say(f"the log ends here: {fault}")
     if result is None:
         say("there is no result: the run goes on, or it was killed")
-    else:
-        one = row(folder)
-        click.echo(f"{one['status']} · {one['verdict']} · exit {one['exit_code']}")
 
 
 def readable(path: Path) -> tuple[list[dict[str, Any]], str]:
@@ -83,54 +97,42 @@ def readable(path: Path) -> tuple[list[dict[str, Any]], str]:
     return records, ""
 
 
-HIDDEN = frozenset({"seq", "hash", "type", "run", "at", "t", "step", "call"})
+WIDE = 140
+"""Columns where there is no terminal that says how many it has."""
 
 
-def line(event: dict[str, Any]) -> str:
-    """One record in one line."""
-    where = "".join(
-        f" {key} {event[key]}" for key in ("step", "call") if event.get(key) is not None
-    )
-    rest = " ".join(f"{key}={short(value)}" for key, value in event.items() if key not in HIDDEN)
-    return visible(f"{event.get('seq', '?'):>4}  {event.get('type', '?'):<16}{where}  {rest}")
+def draw(events: list[dict[str, Any]]) -> None:
+    """The timeline, in colours where a terminal takes them."""
+    from rich.console import Console
 
+    from harness.cli.timeline import Timeline, drawn
 
-def short(value: Any) -> str:  # noqa: ANN401 - whatever a log holds
-    """A value that fits a line."""
-    text = value if isinstance(value, str) else repr(value)
-    text = text.replace("\n", "\\n")
-    return text if len(text) <= 100 else text[:97] + "..."
-
-
-@runs.command()
-@click.argument("run")
-@json_option
-def report(run: str, *, as_json: bool) -> None:
-    """Write report.html into the run's folder: one page that needs nothing else."""
-    from harness.report import write_report
-
-    path = write_report(find_run(run).path)
-    if as_json:
-        print_json({"path": str(path)})
-        return
-    click.echo(path)
+    console = Console(highlight=False)
+    width = console.width if console.is_terminal else WIDE
+    timeline = Timeline()
+    for event in events:
+        for line in timeline.take(event):
+            console.print(drawn(line, width), soft_wrap=True)
 
 
 @runs.command()
 @click.argument("run")
 @click.option("--head", metavar="HASH", help="The head that was printed at the end of the run.")
-@click.option(
-    "--key",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The key the log was sealed with.",
-)
+@click.option("--key", type=FILE, metavar="FILE", help="The key that the log was sealed with.")
 @json_option
 def verify(run: str, head: str | None, key: Path | None, *, as_json: bool) -> int:
-    """Check that a log is whole: exit 0; damaged, incomplete or cut: exit 1."""
+    """Check that a log is whole: exit 0; damaged, incomplete or cut: exit 1; no log: exit 2.
+
+    Without --head or --key, a log that was edited and chained anew from there on is not told from
+    a true one; the head in result.json is compared, but lies beside the log.
+    """
     from harness.record import verify as verify_log
+    from harness.run.recording import read_key
 
     folder = find_run(run)
-    found = verify_log(folder.events, head=head, key=key.read_bytes() if key else None)
+    found = verify_log(folder.events, head=head, key=read_key(key) if key else None)
+    if not found.code and head is None:
+        found = beside_result(found, folder)
     if as_json:
         print_json(
             {
@@ -146,11 +148,28 @@ def verify(run: str, head: str | None, key: Path | None, *, as_json: bool) -> in
         )
         return found.code
     if found.code:
-        click.echo(f"{folder.id}: {found.problem}")
+        click.echo(visible(f"{folder.id}: {found.problem}"))
         return found.code
     anchor = f"anchored by its {found.anchored}" if found.anchored else "unanchored"
-    click.echo(f"{folder.id}: {found.records} records, whole, {anchor}, head {found.head}")
+    click.echo(visible(f"{folder.id}: {found.records} records, whole, {anchor}, head {found.head}"))
     return 0
+
+
+def beside_result(found: Verification, folder: RunFolder) -> Verification:
+    """Compared with what the result says: no proof, but an edit that forgot it is found."""
+    said = (folder.read_result() or {}).get("log")
+    if not isinstance(said, dict) or said.get("head") == found.head:
+        return found
+    problem = f"result.json says that its head is {said.get('head')}, but it is {found.head}"
+    return replace(found, code=1, problem=problem)
+
+
+@runs.command()
+def schema() -> None:
+    """Print the JSON Schema of one record of a log."""
+    from harness.event_schema import event_schema
+
+    print_json(event_schema())
 
 
 for one in RECORDED:

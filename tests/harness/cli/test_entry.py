@@ -40,7 +40,7 @@ def leaves(command: click.Command, path: tuple[str, ...] = ()) -> list[Leaf]:
     return found
 
 
-ONLY_JSON = {"policy judge", "policy schema"}
+ONLY_JSON = {"runs schema", "policy judge", "policy schema"}
 """Commands that print JSON whatever is asked."""
 
 
