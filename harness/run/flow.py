@@ -11,23 +11,27 @@ import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
-from harness.errors import ConfigError
-from harness.event import RunEnd, RunResumed, RunStart, VerifyEnd, VerifyStart
+from harness.errors import ConfigError, LogError
+from harness.event import RunEnd, RunResumed, RunStart
 from harness.report import write_report
-from harness.run.agent import Ended, work_on
+from harness.run.agent import close_model, work_on
 from harness.run.audience import Audience
 from harness.run.box import Box
 from harness.run.folder import RunFolder, new_id
+from harness.run.furnish import furnish
+from harness.run.health import await_health
 from harness.run.job import Job
+from harness.run.judgement import judge
+from harness.run.keeping import KEPT, keep_files
 from harness.run.lock import check_locked, earlier_lock, lock_of, model_facts, task_facts
-from harness.run.outgoing import Changes, Workspace
-from harness.run.report import Report, State
+from harness.run.outgoing import Workspace
+from harness.run.report import Report, State, keep
 from harness.run.resumption import Resumption
+from harness.run.steps import Scaffold, work_in_steps
 from harness.run.stop import Stop
 from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
-from harness.task import Check
-from harness.verify import Verification, set_scene, verify
 from runners import Session
 
 __all__ = ["run_job"]
@@ -47,7 +51,7 @@ async def run_job(
         earlier = resumption.earlier_lock()
     state = State(job.task.name, fail_on_denial=job.options.fail_on_denial)
     state.facts |= {"agent": job.agent, "model": job.model_name, "started": now()}
-    with begin(run, folder, audience, stop, resumption) as work:
+    with begin(run, folder, audience, stop, resumption, recording=job.recording) as work:
         if resumption is None:
             work.events.emit(RunStart(start_facts(job)))
         else:
@@ -57,13 +61,31 @@ async def run_job(
         async with ending(work, state):
             await drive(job, work, state, earlier)
         state.facts["ended"] = now()
-        work.events.emit(RunEnd(state.status, end_facts(state)))
-        head, records = work.log.head, work.log.count
-    state.facts["log"] = {"head": head, "records": records}
-    record = state.record(run)
-    folder.write_result(record)
-    draw(folder, audience)
+        end_log(work, state)
+        state.facts["log"] = {"head": work.log.head, "records": work.log.count}
+        record = work.log.clean(state.record(run))
+    conclude(folder, record, audience)
     return Report(record, folder, state.patch)
+
+
+def end_log(work: Work, state: State) -> None:
+    """The last record; a log that takes no more leaves a failed run, whatever came before."""
+    try:
+        work.events.emit(RunEnd(state.status, end_facts(state)))
+    except LogError as error:
+        state.status, state.error = "infrastructure", str(error)
+        work.audience.say(str(error))
+
+
+def conclude(folder: RunFolder, record: dict[str, Any], audience: Audience) -> None:
+    """The result and the page; where the log could not be written, these may fail as well."""
+    try:
+        folder.write_result(record)
+    except OSError as error:
+        audience.say(f"no result.json: {error}")
+        if record["status"] != "infrastructure":
+            raise
+    draw(folder, audience)
 
 
 def draw(folder: RunFolder, audience: Audience) -> None:
@@ -93,7 +115,8 @@ async def ending(work: Work, state: State) -> AsyncIterator[None]:
         code = getattr(error, "exit_code", 3)
         state.status = "infrastructure"
         state.code = code if code == 2 else None
-        tell(work, "error", state.error)
+        if not isinstance(error, LogError):
+            tell(work, "error", state.error)
     if work.stop.requested:
         state.status, state.stopped = "aborted", work.stop.code
 
@@ -102,23 +125,31 @@ async def drive(
     job: Job, work: Work, state: State, earlier: tuple[Path, dict[str, object]] | None
 ) -> None:
     """The run itself; leaves what it learns in the state as it learns it."""
+    with work.stop.interruptible():
+        job = await furnish(job, work)
     box = await open_box(job, work)
     try:
         with work.stop.interruptible():
             workspace, session = await begin_session(job, work, box, earlier)
+            await await_health(session, work, job.task.healthcheck)
         state.facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
+        if job.task.steps:
+            await work_in_steps(job, work, state, Scaffold(box, workspace, session))
+            return
         keep(state, await work_on(job, work, session))
         if state.error:
             tell(work, "error", state.error)
         with work.stop.interruptible():
+            kept = await keep_files(session, work, job.task, work.folder.path / KEPT)
             changes = await workspace.take(session)
             await box.close()
             state.patch = changes.patch
             state.facts |= changes.deliver(work.folder.patch, job.options.box)
             if job.task.check is not None and state.status != "model_error":
-                state.verification = await judge(job, work, box, job.task.check, changes)
+                state.verification = await judge(job, work, box, changes, kept)
     finally:
         await asyncio.shield(box.close())
+        await close_model(job.model)
 
 
 async def open_box(job: Job, work: Work) -> Box:
@@ -167,29 +198,6 @@ async def begin_session(
     work.folder.write_lock(lock)
     tell_box(work, session, lock)
     return workspace, session
-
-
-def keep(state: State, ended: Ended) -> None:
-    """How the agent ended."""
-    state.status = ended.status
-    state.answer = ended.answer
-    state.error = ended.error
-    state.spent = ended.spent
-    state.denials = ended.denials
-    state.unanswered = ended.unanswered
-
-
-async def judge(job: Job, work: Work, box: Box, check: Check, changes: Changes) -> Verification:
-    """Verify the result in a fresh session."""
-    if not changes.out.complete:
-        return Verification("failed", "the result is too large to come out of the box")
-    scene = set_scene(check, job.task.tests, changes.copied, changes.out)
-    work.events.emit(VerifyStart({"argv": list(check.argv), "tests": list(check.tests)}))
-    session = await box.open()
-    found = await verify(session, check, scene, job.limits)
-    await box.close()
-    work.events.emit(VerifyEnd({**found.record(), "output": found.output}))
-    return found
 
 
 def start_facts(job: Job) -> dict[str, object]:

@@ -67,13 +67,17 @@ def build(dockerfile: Path, images: Images, say: Callable[[str], None]) -> str:
 
 
 def based_on(text: str, images: Images) -> str:
-    """A Dockerfile whose base images are those of the operator's map."""
+    """A Dockerfile whose base images are those of the operator's map.
+
+    Its steps expect to be root's, as they are in the images it names; no box runs as root.
+    """
 
     def other(match: re.Match[str]) -> str:
         name = images.map.get(match["base"])
         if name is None:
             return match[0]
-        return f"{match['head']}{'${BASE}' if name == OURS else name}{match['rest']}"
+        base = "${BASE}" if name == OURS else name
+        return f"{match['head']}{base}{match['rest']}\nUSER 0"
 
     made = FROM.sub(other, text)
     return made if made == text or "ARG BASE" in text else f"ARG BASE\n{made}"

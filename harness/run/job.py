@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.config import Config, load_config
+from harness.config import Config, Images, load_config
 from harness.errors import ConfigError
 from harness.models.choice import make_model, model_from_environment
 from harness.run.accepted import accept
+from harness.run.image import mapped
 from harness.run.options import AgentName, RunOptions
+from harness.run.recording import Recording, recording_of
 from harness.run.wish import BoxWish, make_wish, workspace_folder
 from harness.task import Task, load_task, task_of_instruction
 from policies import Budgets, Limits, Policy
@@ -41,7 +43,9 @@ class Job:
         agent: who works on it.
         model: the model, where the agent is one, and how it was named.
         workspace: the folder that is copied in, or bound; None: an empty one.
+        images: how a task that describes its own image gets one.
         notes: what the operator should know before it starts.
+        recording: how its log is kept.
     """
 
     options: RunOptions
@@ -54,7 +58,9 @@ class Job:
     model: Model | None
     model_name: str | None
     workspace: Path | None
+    images: Images
     notes: tuple[str, ...]
+    recording: Recording = Recording()
 
 
 def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Job:
@@ -65,9 +71,13 @@ def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Jo
     policy = load_policy(name, project=options.project_policy)
     workspace = workspace_folder(options.box.workspace or task.workspace)
     check_destination(options)
-    check_image(options, task, config)
     notes = [*task.warnings]
-    wish = make_wish(options.box, config, task.image)
+    wish = make_wish(
+        options.box,
+        config,
+        task.image or mapped(task.docker_image, config.images),
+        task.dockerfile,
+    )
     if wish.accept is not None and wish.accept < policy.isolation:
         notes.append(
             f"the policy asks for isolation level {policy.isolation.label}; "
@@ -87,7 +97,9 @@ def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Jo
         model=make_model(model_name, environ=environ, config=config.models) if model_name else None,
         model_name=model_name,
         workspace=workspace,
+        images=config.images,
         notes=tuple(notes),
+        recording=recording_of(config, environ, options.key),
     )
 
 
@@ -99,8 +111,10 @@ def find_task(options: RunOptions, environ: Mapping[str, str]) -> Task:
         task = load_task(options.task, strict_network=options.strict_network, environ=environ)
     else:
         task = task_of_instruction(options.instruction or "")
-    solved = task.solution is not None and (task.solution / "solve.sh").is_file()
-    if options.agent == "oracle" and not solved:
+    unsolved = [step.name for step in task.steps if step.solve is None]
+    if options.agent == "oracle" and unsolved:
+        raise ConfigError(f"--agent oracle: the step {unsolved[0]} has no solution/solve.sh")
+    if options.agent == "oracle" and task.solve is None and not task.steps:
         raise ConfigError("--agent oracle: the task has no solution/solve.sh")
     return task
 
@@ -113,16 +127,6 @@ def check_destination(options: RunOptions) -> None:
     for flag, given in (("--in-place", options.in_place), ("--apply", options.box.apply)):
         if given and not own:
             raise ConfigError(f"{flag} needs --workspace: a task's own files are never changed")
-
-
-def check_image(options: RunOptions, task: Task, config: Config) -> None:
-    """A task that describes its own image must not run in another one by default."""
-    named = options.box.image or task.image or config.image
-    if task.dockerfile is not None and named is None:
-        raise ConfigError(
-            f"the task describes its image in {task.dockerfile}: build it with `stockade images "
-            f"build NAME --dockerfile {task.dockerfile}`, and run the task with --image NAME"
-        )
 
 
 def lowered_limits(limits: Limits, task: Task) -> Limits:
