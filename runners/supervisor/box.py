@@ -30,6 +30,7 @@ class Box:
         self.env = dict(settings["env"])
         self.limits = settings["limits"]
         self.null = -1
+        self.key = (0, 0)  # see filter.program
         self.roots: dict[str, Root] = {}
 
     def open_roots(self) -> None:

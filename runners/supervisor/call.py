@@ -20,6 +20,7 @@ __all__ = ["Call"]
 SIGKILL, SIGXCPU, SIGXFSZ = 9, 24, 25
 
 F_SETPIPE_SZ = 1031
+NOT_STARTED = 126
 PIPE_SIZE = 1 << 20
 
 WAITING, RUNNING, DRAINING, OVER = range(4)
@@ -71,9 +72,8 @@ class Call:
         self.fed = False
         self.tries = 0
 
-    def open_streams(self, spare: "list[tuple[int, int]]") -> "list[int]":
-        """Make the pipes, of ``spare`` ones as far as they go; the ends for the slot."""
-        ends = []
+    def open_streams(self, spare: "list[tuple[int, int]]", ends: "list[int]") -> None:
+        """Make the pipes, of ``spare`` ones as far as they go; ``ends`` gets those for the slot."""
         if self.request["feed"]:
             theirs, self.feed = os.pipe2(os.O_CLOEXEC)
             fcntl.fcntl(self.feed, fcntl.F_SETFL, os.O_WRONLY | os.O_NONBLOCK)
@@ -86,7 +86,6 @@ class Call:
         if not self.program:
             for fd in ends:
                 widen(fd)
-        return ends
 
     def feed_input(self) -> "bytes | None":
         """Write what the reader takes now; a frame for the harness, or None."""
@@ -125,6 +124,14 @@ class Call:
         self.close_feed()
         for tap in self.taps:
             tap.drop()
+
+    def refused(self, why: str) -> None:
+        """The box had no slot for it: the answer that a program gives who cannot be started."""
+        if self.program:
+            codes = [NOT_STARTED] * len(self.request["stages"])
+            self.facts = codes, "the box has no room for another call: %s" % why, 0.0, 0.0, 0.0, 0
+        else:
+            self.facts = "fault", "busy", b"", "the box has no room for another call: %s" % why
 
     def end(self, reason: str, limit: str = "") -> bool:
         """Note why the call is to end; False when that is known already, or too late."""

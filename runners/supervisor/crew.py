@@ -100,11 +100,23 @@ class Crew:
         return self.fork(key), True
 
     def fork(self, key: "Key") -> Slot:
-        """A new slot. It inherits that the kernel takes it first when memory runs out."""
+        """A new slot; OSError when there is no room for another process.
+
+        It inherits that the kernel takes it first when memory runs out.
+        """
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-        counter = os.memfd_create("counter")
-        self._oom(b"1000")
-        pid = os.fork()
+        counter = -1
+        try:
+            counter = os.memfd_create("counter")
+            self._oom(b"1000")
+            pid = os.fork()
+        except OSError:
+            self._oom(b"0")
+            ours.close()
+            theirs.close()
+            if counter >= 0:
+                os.close(counter)
+            raise
         if pid == 0:
             try:
                 slot.main(theirs, self.box, key, counter)

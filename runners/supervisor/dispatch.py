@@ -5,6 +5,7 @@ files are touched in slots only. When the queue to the harness is full, programs
 more; the harness always is.
 """
 
+import errno
 import marshal
 import os
 import select
@@ -62,8 +63,7 @@ class Dispatcher:
         self.prepare_slot(self.crew.key(self.box.limits))
         while True:
             self._flush()
-            while len(self.spare) < SPARE_PIPES:  # made now, they cost the next call nothing
-                self.spare.append(calls.output_pipe())
+            self._make_spare_pipes()
             ready = self.poll.poll(self._pause())
             while self.deadman.leaving:
                 time.sleep(1)
@@ -71,6 +71,14 @@ class Dispatcher:
                 self._ready(fd, event)
             self.ending.tick()
             self._start_waiting()
+
+    def _make_spare_pipes(self) -> None:
+        """Made now, they cost the next call nothing."""
+        try:
+            while len(self.spare) < SPARE_PIPES:
+                self.spare.append(calls.output_pipe())
+        except OSError:
+            pass  # no room for them now
 
     def prepare_slot(self, key: "crew.Key") -> None:
         """Fork a slot ahead of its first call."""
@@ -237,13 +245,20 @@ class Dispatcher:
         self.waiting.insert(0, call)
 
     def _start(self, call: Call) -> None:
-        ends = call.open_streams(self.spare)
-        call.state = calls.RUNNING
         call.began = time.monotonic()
         call.deadline = call.began + call.request["wall"]
         call.before = self.counters.read()
         key = self.crew.key(call.request["limits"] or self.box.limits)
-        slot, new = self.crew.take(key)
+        ends: list[int] = []
+        try:
+            call.open_streams(self.spare, ends)
+            slot, new = self.crew.take(key)
+        except OSError as error:  # other calls have taken all processes or memory there are
+            _close_all(ends)
+            call.refused(os.strerror(error.errno or errno.EAGAIN))
+            self.finish(call)
+            return
+        call.state = calls.RUNNING
         if new:
             self.poll.register(slot.fd, select.POLLIN)
         try:
@@ -251,8 +266,7 @@ class Dispatcher:
         except OSError:
             self.ending.slot_died(slot)  # killed while it was idle
         finally:
-            for fd in ends:
-                os.close(fd)
+            _close_all(ends)
         self._feed(call)
 
     def _hear(self, slot: crew.Slot) -> None:
@@ -374,3 +388,8 @@ class Dispatcher:
     def _unwatch_feed(self, call: Call) -> None:
         if self.feeds.pop(call.feed, None) is not None:
             self.poll.unregister(call.feed)
+
+
+def _close_all(fds: "list[int]") -> None:
+    for fd in fds:
+        os.close(fd)

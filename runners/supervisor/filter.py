@@ -9,7 +9,7 @@ import struct
 
 from runners.supervisor import system
 
-__all__ = ["families", "load", "program"]
+__all__ = ["PRIORITY", "families", "load", "program"]
 
 # Refused with EPERM: numbers on x86-64 and arm64, None where the machine has no such call.
 REFUSED = (
@@ -31,6 +31,10 @@ OUTLIVING = ((29, 194), (64, 190), (68, 186), (240, 180))
 
 CLONE, IOCTL, PRLIMIT, SOCKET = (56, 220), (16, 29), (302, 261), (41, 198)
 CLONE3 = 435
+# A program that made the supervisor yield to everybody would never be ended.
+PRIORITY = (141, 140)
+SCHEDULING = ((144, 119, 0), (142, 118, 0), (314, 274, 0), (203, 122, 0))
+IO_PRIORITY = (251, 30)
 FAST_OPEN = (
     (44, 206, 3),
     (46, 211, 2),
@@ -41,6 +45,9 @@ TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 MSG_FASTOPEN = 0x20000000
 X32 = 0x40000000
 ARCHITECTURE = 0xC00000B7 if system.ARM64 else 0xC000003E
+
+# What a priority and an I/O priority are given to: one process, not a group or a user.
+ONE_PROCESS, ONE_IO_PROCESS = 0, 1
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 LOAD, EQUAL, AT_LEAST, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
@@ -57,8 +64,15 @@ def families(*, own_network: bool) -> "tuple[int, ...]":
     return (UNIX, INET, INET6, NETLINK) if own_network else ()
 
 
-def program(allowed: "tuple[int, ...]", *, ptrace: bool, outliving: bool) -> bytes:
-    """The filter as BPF instructions."""
+def program(
+    allowed: "tuple[int, ...]", *, ptrace: bool, outliving: bool, key: "tuple[int, int]" = (0, 0)
+) -> bytes:
+    """The filter as BPF instructions.
+
+    ``key`` is what a slot puts into the unused upper halves of the first two arguments of
+    ``setpriority`` to lower its programs; programs may change their own priority only, and cannot
+    see the key. (0, 0) is no key.
+    """
     side = 1 if system.ARM64 else 0
     code = [
         _step(LOAD, 4),
@@ -88,12 +102,31 @@ def program(allowed: "tuple[int, ...]", *, ptrace: bool, outliving: bool) -> byt
         ],
     )
     code += _on(PRLIMIT[side], 0, [_step(EQUAL, 0, 1, 0), _refuse(errno.EPERM)])
+    for *numbers, argument in SCHEDULING:
+        code += _on(numbers[side], argument, [_step(EQUAL, 0, 1, 0), _refuse(errno.EPERM)])
+    code += _on(IO_PRIORITY[side], 0, _own(ONE_IO_PROCESS))
+    keyed = [
+        _upper(0), _step(EQUAL, key[0], 0, 3), _upper(1), _step(EQUAL, key[1], 0, 1),
+        _step(RETURN, ALLOW), _argument(0),
+    ]  # fmt: skip
+    code += _on(PRIORITY[side], 0, (keyed if key != (0, 0) else []) + _own(ONE_PROCESS))
     for *numbers, argument in FAST_OPEN:
         body = [_step(ANY_BIT, MSG_FASTOPEN, 0, 1), _refuse(errno.EOPNOTSUPP)]
         code += _on(numbers[side], argument, body)
     code += _sockets(SOCKET[side], allowed)
     code.append(_step(RETURN, ALLOW))
     return b"".join(code)
+
+
+def _own(kind: int) -> "list[bytes]":
+    """With the kind of the target loaded: only the calling process itself."""
+    return [
+        _step(EQUAL, kind, 1, 0),
+        _refuse(errno.EPERM),
+        _argument(1),
+        _step(EQUAL, 0, 1, 0),
+        _refuse(errno.EPERM),
+    ]
 
 
 def _sockets(number: int, allowed: "tuple[int, ...]") -> "list[bytes]":
@@ -128,6 +161,11 @@ def _answer(number: int, action: int) -> "list[bytes]":
 def _argument(index: int) -> bytes:
     """Load the low half of an argument: the kernel ignores the rest of these, so must we."""
     return _step(LOAD, 16 + 8 * index)
+
+
+def _upper(index: int) -> bytes:
+    """Load the high half of an argument."""
+    return _step(LOAD, 20 + 8 * index)
 
 
 def _on(number: int, argument: int, body: "list[bytes]") -> "list[bytes]":

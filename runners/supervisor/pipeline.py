@@ -9,6 +9,8 @@ import errno
 import os
 import time
 
+from runners.supervisor import filter as seccomp
+from runners.supervisor import system
 from runners.supervisor.box import Box
 
 TYPE_CHECKING = False
@@ -106,7 +108,7 @@ class Pipeline:
             env.update(stage["env"])
             pid = _spawn(stage, env, (stdin, stdout, stderr))
             self.running[pid] = index
-            _lower_priority(pid, self.box.settings["nice"])
+            _lower_priority(pid, self.box.settings["nice"], self.box.key)
         except StageError as error:
             self.codes[index] = error.code
             self.error = self.error or error.message
@@ -240,11 +242,11 @@ def _spawn(stage: "dict[str, Any]", env: "dict[bytes, bytes]", fds: "tuple[int, 
         raise StageError(code, "%s: %s" % (_show(name), _why(error))) from None
 
 
-def _lower_priority(pid: int, nice: int) -> None:
+def _lower_priority(pid: int, nice: int, key: "tuple[int, int]") -> None:
     """Programs stand behind the slot and the supervisor, which end them."""
+    side = 1 if system.ARM64 else 0
     try:
-        if nice > os.getpriority(os.PRIO_PROCESS, pid):
-            os.setpriority(os.PRIO_PROCESS, pid, nice)
+        system.syscall(seccomp.PRIORITY[side], key[0] << 32, key[1] << 32 | pid, nice)
     except OSError:
         pass  # it is gone
 

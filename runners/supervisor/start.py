@@ -87,7 +87,10 @@ def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
     if settings["seccomp"]:
         allowed = seccomp.families(own_network=settings["own_network"])
         own_ipc = settings["own_network"] or settings["pid1"]
-        seccomp.load(seccomp.program(allowed, ptrace=settings["ptrace"], outliving=own_ipc))
+        box.key = _key()
+        seccomp.load(
+            seccomp.program(allowed, ptrace=settings["ptrace"], outliving=own_ipc, key=box.key)
+        )
     view = Tree(alone=settings["alone"])
     deadman = DeadMan(view, settings["lease_seconds"])
     deadman.start()
@@ -104,6 +107,12 @@ def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
         "overlap": dispatcher.overlap,
         "counters": sorted(dispatcher.counters.files),
     }
+
+
+def _key() -> "tuple[int, int]":
+    """Two random words, none of them zero."""
+    first, second = (int.from_bytes(os.urandom(4), "little") | 1 for _ in range(2))
+    return first, second
 
 
 def _oom_score() -> int:
