@@ -10,6 +10,7 @@ __all__ = ["COMMANDS", "overview"]
 COMMANDS = {
     "run": ("harness.cli.run:run", "Run an agent on a task in a box and verify the result."),
     "batch": ("harness.cli.batch:batch", "Run many tasks and give one verdict."),
+    "tasks": ("harness.cli.tasks:tasks", "Check, lint and begin tasks."),
     "exec": ("harness.cli.exec:exec_command", "Run one command in a box under a policy."),
     "policy": ("harness.cli.policy:policy", "Check, explain, test and compare policies."),
     "images": ("harness.cli.images:images", "Build, list and verify the images of boxes."),
