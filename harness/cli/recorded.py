@@ -16,7 +16,7 @@ from harness.cli.terminal import say, visible
 from harness.run.folder import RunFolder, find_run
 
 if TYPE_CHECKING:
-    from harness.replay import Redecision
+    from harness.replay import Redecision, Replayed
     from policies import Policy
 
 __all__ = ["RECORDED"]
@@ -69,39 +69,94 @@ def report(run: str, *, out: Path | None, as_json: bool) -> None:
 @click.command()
 @click.argument("run")
 @click.option("--policy", "policy_name", metavar="NAME|FILE", help="Judge under this one instead.")
+@click.option("--box", "in_box", is_flag=True, help="Run the calls again in a fresh box.")
+@click.option("--accept-drift", is_flag=True, help="With --box: even if it is made of other parts.")
 @json_option
-def replay(run: str, *, policy_name: str | None, as_json: bool) -> int:
+def replay(
+    run: str, *, policy_name: str | None, in_box: bool, accept_drift: bool, as_json: bool
+) -> int:
     """Let the recorded answers drive the loop again, with recorded results in place of a box.
 
     Exit 0 when everything happens as recorded, 1 at the first difference in a request, the order
     of calls, a verdict or a result, 2 when there is nothing to replay.
+
+    With --box the calls run again, and all results that differ are shown. Programs that end as
+    recorded and print something else are shown as well, but are no difference: what they print
+    may hold times.
     """
-    from harness.artifact import ArtifactStore
-    from harness.replay import replay as replay_run
+    from harness.errors import ConfigError
 
     folder = find_run(run)
     records = records_of(folder)
-    policy = load_policy(policy_name or recorded_policy(folder, records))
-    with tempfile.TemporaryDirectory(prefix="stockade-replay-") as scratch:
-        found = asyncio.run(replay_run(records, policy, artifacts=ArtifactStore(scratch)))
+    if in_box and policy_name is not None:
+        raise ConfigError("--box judges by the policy of the run; leave --policy out")
+    damage = damage_of(folder, records)
+    if damage:
+        say(damage)
+    if in_box:
+        found = replay_in_box(folder, records, accept_drift=accept_drift)
+    else:
+        found = replay_alone(records, policy_name or recorded_policy(folder, records))
     differences = [difference.text() for difference in found.differences]
+    texts = [difference.text() for difference in found.texts]
     if as_json:
         print_json(
             {
                 "run": folder.id,
-                "same": found.same,
+                "same": found.same and not damage,
+                "damage": damage or None,
                 "compared": found.compared,
                 "recorded": found.recorded,
                 "differences": differences,
+                "texts": texts,
             }
         )
-    elif found.same:
-        click.echo(f"{folder.id}: {found.compared} records, all as recorded")
-    else:
-        click.echo(f"{folder.id}: {found.compared} records as recorded, then")
-        for text in differences:
-            click.echo(visible_lines(text))
-    return 0 if found.same else 1
+        return 0 if found.same and not damage else 1
+    for text in texts:
+        click.echo(f"(printed otherwise) {visible_lines(text)}")
+    for text in differences:
+        click.echo(visible_lines(text))
+    total = f"{folder.id}: {found.compared} of {found.recorded} records as recorded"
+    click.echo(f"{total}, {len(differences)} different, {len(texts)} printed otherwise")
+    return 0 if found.same and not damage else 1
+
+
+def damage_of(folder: RunFolder, records: Sequence[dict[str, Any]]) -> str:
+    """Where the chain of a log breaks, or nothing: what was edited proves nothing by replaying."""
+    from harness.record import scan
+
+    found = scan(folder.events)
+    if not found.code or found.torn:
+        return ""
+    number = found.record
+    record = records[number] if number is not None and number < len(records) else {}
+    where = f"step {record['step']}, {record['type']}: " if record.get("step") else ""
+    return f"{folder.id}: the log was changed: {where}{found.problem}"
+
+
+def replay_alone(records: Sequence[dict[str, Any]], policy: str) -> Replayed:
+    """With recorded results in place of a box."""
+    from harness.artifact import ArtifactStore
+    from harness.replay import replay as replay_run
+
+    judge = load_policy(policy)
+    with tempfile.TemporaryDirectory(prefix="stockade-replay-") as scratch:
+        return asyncio.run(replay_run(records, judge, artifacts=ArtifactStore(scratch)))
+
+
+def replay_in_box(
+    folder: RunFolder, records: Sequence[dict[str, Any]], *, accept_drift: bool
+) -> Replayed:
+    """In a fresh session of what the run was made of."""
+    from harness.cli.loop import run_until_stopped
+    from harness.run.audience import Silence
+    from harness.run.rerun import rerun
+
+    return run_until_stopped(
+        lambda stop: rerun(
+            folder, records, audience=Silence(), stop=stop, accept_drift=accept_drift
+        )
+    )
 
 
 @click.command()

@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = ["brief", "cut", "duration", "ending", "one_line"]
 
+HARD = frozenset('"$`\\!')
 SPECIAL = frozenset("|&;<>")
 
 
@@ -75,7 +76,9 @@ def _words(argv: Sequence[object]) -> str:
 def _word(word: str) -> str:
     """Quoted only where a reader would otherwise see two words or another meaning."""
     plain = word and not any(c.isspace() or c in SPECIAL or c in "'\"" for c in word)
-    return word if plain else shlex.quote(word)
+    if plain:
+        return word
+    return f'"{word}"' if "'" in word and not set(word) & HARD else shlex.quote(word)
 
 
 def _lines(text: str) -> int:

@@ -5,7 +5,7 @@ from harness.record.log import EventLog, Fsync, Redactor
 from harness.record.parts import parts
 from harness.record.reader import read_events
 from harness.record.redaction import MARK, redactor
-from harness.record.verification import Verification, verify
+from harness.record.verification import Verification, scan, verify
 
 __all__ = [
     "FIRST_PREVIOUS",
@@ -20,5 +20,6 @@ __all__ = [
     "parts",
     "read_events",
     "redactor",
+    "scan",
     "verify",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from harness.budget import Budget
 from harness.bus import Events
 from harness.errors import ConfigError, ModelError
 from harness.message import System, User
+from harness.pipeline import CONTENT_CHARACTERS
 from harness.recall import Recollection, recall
 from harness.replay.comparison import Comparison, Divergence
 from harness.replay.stand_in import RecordedApprover, RecordedModel, recorded_tools
@@ -29,6 +31,7 @@ class Replayed:
 
     Attributes:
         differences: between then and now, in order; empty when the replay is faithful.
+        texts: results of programs that ended as recorded and printed something else.
         compared: records that are the same.
         recorded: records that were to be compared.
     """
@@ -36,6 +39,7 @@ class Replayed:
     differences: Sequence[Divergence]
     compared: int
     recorded: int
+    texts: Sequence[Divergence] = ()
 
     @property
     def same(self) -> bool:
@@ -105,6 +109,8 @@ async def replay(
         signal=signal,
         artifacts=artifacts,
         enclosed=True,
+        # What was cut is recorded as it was cut; nothing is cut twice.
+        content_characters=CONTENT_CHARACTERS if session is not None else sys.maxsize,
     )
     try:
         for text in _turns(run):
@@ -114,7 +120,9 @@ async def replay(
     except ModelError:
         pass  # recorded as a failure then, and compared as far as the record goes
     comparison.close()
-    return Replayed(comparison.differences, comparison.compared, len(comparison.recorded))
+    return Replayed(
+        comparison.differences, comparison.compared, len(comparison.recorded), comparison.texts
+    )
 
 
 def _budget(run: Recollection, policy: Policy) -> Budget:

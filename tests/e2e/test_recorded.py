@@ -43,7 +43,31 @@ def test_one_changed_byte_of_an_answer_fails_at_its_step_with_a_diff(
     (copy / "events.jsonl").write_text(log.replace("A debugger would", "A debugger might"))
     done = stockade("runs", "replay", copy)
     assert done.code == 1
-    assert "step 3: model/request differs in digest" in done.out
+    assert "the log was changed: step 2, model/reply: record" in done.err
+    assert "step 2: what is recorded of its answer or its results is not what step 3" in done.out
+    assert "\n-digest: " in done.out
+
+
+def test_in_a_box_the_recorded_demo_ends_as_recorded(demo: Any) -> None:
+    stockade, folder = demo
+    done = stockade("runs", "replay", folder, "--box", "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["differences"]) == (0, []), done.err
+    assert found["compared"] + len(found["texts"]) == found["recorded"]
+
+
+def test_in_a_box_results_that_differ_are_shown(demo: Any, tmp_path: Path) -> None:
+    stockade, folder = demo
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("options.json", "lock.json"):
+        (copy / name).write_bytes((folder / name).read_bytes())
+    log = (folder / "events.jsonl").read_text()
+    (copy / "events.jsonl").write_text(log.replace('"codes":[1]', '"codes":[0]', 1))
+    done = stockade("runs", "replay", copy, "--box")
+    assert done.code == 1
+    assert "step 1: tool/result differs in content, programs" in done.out
+    assert {'-programs[0]: "exited 0"', '+programs[0]: "exited 1"'} <= {*done.out.split("\n")}
 
 
 def test_redecide_under_readonly_lists_the_writes_and_the_runs_of_workspace_code(

@@ -17,7 +17,7 @@ from harness.event import Notice
 from harness.message import ToolCall
 from harness.model import Reply, Usage
 from harness.models.scripted import ScriptedModel
-from harness.record import EventLog, read_events
+from harness.record import MARK, EventLog, Redactor, read_events, redactor
 from harness.replay import redecide, replay
 from harness.tools import builtin_tools
 from runners import Capture, Ending, Outcome, ScriptedRun, ScriptedSession
@@ -44,10 +44,15 @@ def passes(asked: ScriptedRun) -> Outcome:
     return Outcome(Ending.EXITED, code=0, codes=(0,), stdout=Capture(b"1 passed\n", b"", 9))
 
 
-async def record(tmp_path: Path, replies: list[Reply] = REPLIES) -> Records:
+async def record(
+    tmp_path: Path,
+    replies: list[Reply] = REPLIES,
+    program: Callable[[ScriptedRun], Outcome] = passes,
+    redact: Redactor | None = None,
+) -> Records:
     path = tmp_path / "events.jsonl"
-    log = EventLog.create(path, run="r")
-    session = ScriptedSession(passes, files={"a.py": "x = 1\n"})
+    log = EventLog.create(path, run="r", redact=redact)
+    session = ScriptedSession(program, files={"a.py": "x = 1\n"})
     policy = policies.load("python-dev")
     events = Events(run="r", log=log)
     events.emit(Notice("box", "", {"root": "/workspace", "isolation": "container"}))
@@ -80,7 +85,7 @@ CHANGES: dict[str, tuple[Callable[[Records], Any], int, str]] = {
     "a byte of an answer": (
         lambda r: of(r, "model/reply", 1).update(text="chance"),
         3,
-        "model/request differs in digest",
+        "step 2: what is recorded of its answer or its results is not what step 3 sent",
     ),
     "an argument": (
         lambda r: of(r, "model/reply", 1)["calls"][0].update(
@@ -97,7 +102,7 @@ CHANGES: dict[str, tuple[Callable[[Records], Any], int, str]] = {
     "a result": (
         lambda r: of(r, "tool/result", 0).update(content="other"),
         2,
-        "model/request differs in digest",
+        "step 1: what is recorded of its answer or its results is not what step 2 sent",
     ),
     "a verdict": (
         lambda r: of(r, "tool/verdict", 1).update(reason="no-program"),
@@ -153,6 +158,38 @@ async def test_in_a_box_the_results_that_differ_are_collected(tmp_path: Path) ->
     session = ScriptedSession(fails, files={"a.py": "x = 1\n"})
     found = await replay(records, policies.load("python-dev"), session=session)
     assert [(d.type, d.step) for d in found.differences][:1] == [("tool/result", 3)]
+
+
+async def test_programs_that_print_otherwise_and_end_alike_are_told_apart(tmp_path: Path) -> None:
+    records = await record(tmp_path)
+
+    def slower(asked: ScriptedRun) -> Outcome:
+        return Outcome(Ending.EXITED, code=0, codes=(0,), stdout=Capture(b"in 9 s\n", b"", 7))
+
+    session = ScriptedSession(slower, files={"a.py": "x = 1\n"})
+    found = await replay(records, policies.load("python-dev"), session=session)
+    assert (found.same, [d.step for d in found.texts]) == (True, [3])
+    assert found.compared == found.recorded - 1
+
+
+async def test_a_result_that_was_cut_is_not_cut_again(tmp_path: Path) -> None:
+    call = ToolCall("t", "run_command", '{"line": "python3 -m pytest -q"}')
+
+    def long(asked: ScriptedRun) -> Outcome:
+        out = b"x" * 200_000
+        return Outcome(Ending.EXITED, code=0, codes=(0,), stdout=Capture(out, b"", len(out)))
+
+    records = await record(tmp_path, [Reply("", (call,)), Reply("done")], long)
+    assert "characters" in of(records, "tool/result")["content"]
+    assert (await replay(records, policies.load("python-dev"))).same
+
+
+async def test_what_was_not_written_is_no_difference(tmp_path: Path) -> None:
+    hide = redactor(["mend it", "look"])
+    records = await record(tmp_path, redact=hide)
+    assert MARK in json.dumps(records)
+    found = await replay(records, policies.load("python-dev"))
+    assert (found.differences, found.compared) == ([], found.recorded)
 
 
 async def test_a_run_without_a_model_has_nothing_to_replay() -> None:
