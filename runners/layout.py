@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 HOME = "/home/box"
-SMALL_MIB = 64  # tests, logs, solution, home and shared memory, each
+BYTES_PER_INODE = 4096
+SMALL_MIB = 64  # tests, logs, solution, home and shared memory, each at most
 
 FIXED: Mapping[Root, str] = {
     "tests": "/tests",
@@ -87,6 +88,11 @@ class Tmpfs:
     size_mib: int
     mode: int = 0o700
 
+    @property
+    def inodes(self) -> int:
+        """How many files it may hold; each costs memory that the size does not count."""
+        return (self.size_mib << 20) // BYTES_PER_INODE
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -127,13 +133,24 @@ class Layout:
         """All of them, in order."""
         return self.system + self.writable
 
+    @property
+    def inodes(self) -> dict[str, int]:
+        """How many files each writable folder in memory may hold."""
+        folders = [mount for mount in self.writable if isinstance(mount, Tmpfs)]
+        return {mount.target: mount.inodes for mount in folders}
+
 
 def shares(limits: Limits) -> dict[str, int]:
-    """The sizes of the writable folders in MiB: workspace and tmp share disk_mib (decision 31)."""
+    """The sizes of the writable folders in MiB: workspace and tmp share disk_mib (decision 31).
+
+    The others come out of the memory limit, and never take much of it: what lies in memory cannot
+    be ended, so that a box full of it could start nothing any more.
+    """
     tmp = max(1, limits.disk_mib // 4)
-    small = min(SMALL_MIB, limits.disk_mib)
-    sizes = dict.fromkeys(("tests", "logs", "solution", "home", "shm"), small)
-    return {"workspace": max(1, limits.disk_mib - tmp), "tmp": tmp, **sizes}
+    small = max(1, min(SMALL_MIB, limits.disk_mib // 8, limits.memory_mib // 16))
+    sizes = dict.fromkeys(("tests", "logs", "solution", "home"), small)
+    shared = max(1, min(SMALL_MIB, limits.memory_mib // 8))
+    return {"workspace": max(1, limits.disk_mib - tmp), "tmp": tmp, "shm": shared, **sizes}
 
 
 def box_roots(workspace: str) -> dict[Root, str]:

@@ -50,6 +50,8 @@ class Setup:
         lease_seconds: silence of the harness after which the box ends.
         counters: files that count limits hit, by limit; only those of the box's own cgroup.
         poll: look at memory and processes while a call runs, where no cgroup holds them.
+        inodes: how many files a folder may hold, watched while a call runs; for folders in memory
+            that were mounted without such a limit.
         pdeathsig: die when the thread that started the supervisor ends.
         protect: names that a writable path operand may not run through.
     """
@@ -72,6 +74,7 @@ class Setup:
     lease_seconds: float = 60.0
     counters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     poll: bool = False
+    inodes: Mapping[str, int] = field(default_factory=dict)
     pdeathsig: bool = False
     protect: tuple[str, ...] = PROTECTED
 
@@ -80,5 +83,6 @@ class Setup:
         made = asdict(self)
         made["roots"] = dict(self.roots)
         made["counters"] = dict(self.counters)
+        made["inodes"] = dict(self.inodes)
         made["env"] = [(name.encode(), text.encode()) for name, text in self.env]
         return made

@@ -82,6 +82,7 @@ class BubblewrapRunner:
             landlock=(),
             counters=CONTAINER_COUNTERS if hold.group else {},
             poll=hold.group is None,
+            inodes=layout.inodes,  # bwrap gives a tmpfs a size, no number of inodes
         )
         return await connect(
             child.channel,

@@ -47,7 +47,8 @@ GVISOR = Tasks(reserve=64, each=8)
 """gVisor has threads of its own, and shadows a process by several (ptrace: six were seen). A box
 that reaches this limit ends as a whole."""
 
-SHM_MIB = 64  # the engine's own default; said here because it counts as memory
+SHM = "/dev/shm"  # noqa: S108  # the box's own; the engine would mount it without an inode limit
+SHM_MIB = 64  # the engine's own default; it counts as memory
 INODE_BYTES = 4096  # an inode costs 1 KiB of memory that the size does not count
 
 MIB = 1 << 20
@@ -188,7 +189,6 @@ def host_config(options: ContainerOptions) -> dict[str, Any]:
         "MemorySwap": memory,  # equal: no swap; unset would allow as much swap again
         "OomKillDisable": False,
         "PidsLimit": options.tasks.limit(limits.processes),
-        "ShmSize": min(SHM_MIB, max(1, limits.memory_mib // 8)) * MIB,
         "Ulimits": ulimits(limits),
         "Tmpfs": tmpfs_mounts(options),
         "Mounts": mounts(options),
@@ -237,7 +237,9 @@ def tmpfs_mounts(options: ContainerOptions) -> dict[str, str]:
     }
     if options.bind is not None or options.on_disk:
         del mebibytes[paths["workspace"]]
-    return {path: tmpfs_options(size, options.user) for path, size in mebibytes.items()}
+    found = {path: tmpfs_options(size, options.user) for path, size in mebibytes.items()}
+    shared = max(1, min(SHM_MIB, options.limits.memory_mib // 8))
+    return found | {SHM: tmpfs_options(shared, options.user)}
 
 
 def tmpfs_options(mebibytes: int, user: tuple[int, int]) -> str:

@@ -10,8 +10,6 @@ from runners.layout import Bind, Folder, Layout, Link, Mount, Tmpfs
 
 __all__ = ["launcher_config"]
 
-BYTES_PER_INODE = 4096
-
 
 def launcher_config(
     layout: Layout,
@@ -57,6 +55,5 @@ def plain(mount: Mount) -> tuple[Any, ...]:
     if isinstance(mount, Folder):
         return ("folder", mount.target)
     if isinstance(mount, Tmpfs):
-        size = mount.size_mib << 20
-        return ("tmpfs", mount.target, size, size // BYTES_PER_INODE, mount.mode)
+        return ("tmpfs", mount.target, mount.size_mib << 20, mount.inodes, mount.mode)
     return ("text", mount.target, mount.data)

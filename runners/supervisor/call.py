@@ -191,6 +191,9 @@ class Call:
         )
 
     def _ending(self, codes: "list[int]", hits: "list[list[str]]") -> "tuple[str, str | None]":
+        memory = ["memory_mib", "counter"] in hits
+        if self.reason == "lost" and memory:  # the slot is the first that the kernel takes
+            return "killed_by_limit", "memory_mib"
         if self.reason:
             return self.reason, self.limit or None
         last = codes[-1]

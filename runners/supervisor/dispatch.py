@@ -18,6 +18,7 @@ from runners.supervisor.call import Call
 from runners.supervisor.deadman import DeadMan
 from runners.supervisor.ending import Ending
 from runners.supervisor.evidence import Counters
+from runners.supervisor.leftover import Leftovers
 from runners.supervisor.poller import Poller
 from runners.supervisor.tap import Tap
 
@@ -38,11 +39,13 @@ class Dispatcher:
         self.view = view
         self.deadman = deadman
         self.counters = Counters(box.settings["counters"])
+        self.leftovers = Leftovers(own_ipc=box.settings["pid1"])
         self.crew = crew.Crew(box, oom)
         self.poller = Poller(
             view,
             memory=box.settings["poll"],
             processes=box.settings["poll"] and not box.settings["nproc"],
+            inodes=box.settings["inodes"],
         )
         self.ending = Ending(self)
         self.calls: dict[int, Call] = {}
@@ -306,6 +309,8 @@ class Dispatcher:
         self._unwatch_feed(call)
         call.close_feed()
         self.poller.forget(call)
+        if call.program and not self.active():
+            self.leftovers.sweep()
         if call.reason == "cancelled":
             for tap in call.taps:
                 self._unwatch(tap)

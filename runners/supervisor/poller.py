@@ -20,6 +20,22 @@ OFTEN = 0.02
 """While the number of processes grows fast."""
 
 
+class Store:
+    """A folder in memory, whose files cost memory though they be empty."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self.fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.most = most
+        self.used = 0
+
+    def overfull(self) -> bool:
+        """Whether it holds too many files, and more than at the last look."""
+        before = self.used
+        state = os.fstatvfs(self.fd)
+        self.used = state.f_files - state.f_ffree
+        return self.used > max(before, self.most)
+
+
 class Poller:
     """Sums over the descendants of a call's slot; names the limit that is exceeded.
 
@@ -27,8 +43,11 @@ class Poller:
     which is why the outcome names the poller as its evidence.
     """
 
-    def __init__(self, view: tree.Tree, *, memory: bool, processes: bool) -> None:
+    def __init__(
+        self, view: tree.Tree, *, memory: bool, processes: bool, inodes: "dict[str, int]"
+    ) -> None:
         self.view = view
+        self.stores = [Store(name, most) for name, most in inodes.items()]
         self.memory = memory
         self.processes = processes
         self.next: dict[int, tuple[float, int, int | None]] = {}
@@ -62,6 +81,8 @@ class Poller:
         self.next[call.number] = (now + max(pause, 20 * (now - began)), threads, base)
         if ticks / TICKS > limits["cpu_seconds"]:
             return "cpu_seconds"
+        if self.stores and any(store.overfull() for store in self.stores):
+            return "disk_mib"
         if self.processes and threads > limits["processes"]:
             return "processes"
         most = limits["memory_mib"] << 20

@@ -97,6 +97,7 @@ def test_every_writable_folder_is_the_users_own_and_sized():
         "/logs": "64m",
         "/solution": "64m",
         HOME: "64m",
+        "/dev/shm": "64m",
     }
     for text in mounts.values():
         options = tmpfs(text)

@@ -1,0 +1,44 @@
+"""What outlives a program in the box's own IPC namespace: SysV memory, semaphores and queues.
+
+Nothing holds them after their makers' end, and memory so lost would be lost to every later call.
+"""
+
+import os
+
+from runners.supervisor import system
+
+__all__ = ["Leftovers"]
+
+REMOVE = 0
+KINDS = ((b"shm", (31, 195)), (b"sem", (66, 191)), (b"msg", (71, 187)))
+LIST_MAX = 1 << 20
+
+
+class Leftovers:
+    """The kernel's lists of these objects, held open; none where there is no /proc."""
+
+    def __init__(self, *, own_ipc: bool) -> None:
+        self.lists: list[tuple[int, int]] = []
+        if not own_ipc:
+            return  # the filter lets nobody make any
+        side = 1 if system.ARM64 else 0
+        for name, removal in KINDS:
+            try:
+                held = os.open(b"/proc/sysvipc/" + name, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                continue
+            self.lists.append((held, removal[side]))
+
+    def sweep(self) -> None:
+        """Remove all there is; called when no program is running."""
+        for held, removal in self.lists:
+            for line in os.pread(held, LIST_MAX, 0).splitlines()[1:]:
+                _remove(removal, int(line.split(None, 2)[1]))
+
+
+def _remove(call: int, number: int) -> None:
+    words = (number, 0, REMOVE) if call in KINDS[1][1] else (number, REMOVE, 0)
+    try:
+        system.syscall(call, *words)
+    except OSError:
+        pass  # somebody else's, or gone
