@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import FILE, box_options, json_option, print_json
+from harness.cli.options import FILE, NEW_FILE, box_options, json_option, print_json
 from harness.cli.run import FOLDER, POSITIVE
 from harness.cli.terminal import say, visible
 
@@ -47,9 +47,9 @@ SOURCES = click.Path(path_type=Path)
               help="Seconds for the whole batch.")  # fmt: skip
 @click.option("--out", type=FOLDER, metavar="DIR",
               help="The batch's folder; named again it takes an interrupted batch up.")  # fmt: skip
-@click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML.")
-@click.option("--sarif", type=FILE, metavar="FILE", help="Write denials as SARIF 2.1.0.")
-@click.option("--summary", type=FILE, metavar="FILE", help="Write Markdown (.json: JSON).")
+@click.option("--junit", type=NEW_FILE, metavar="FILE", help="Write JUnit XML.")
+@click.option("--sarif", type=NEW_FILE, metavar="FILE", help="Write denials as SARIF 2.1.0.")
+@click.option("--summary", type=NEW_FILE, metavar="FILE", help="Write Markdown (.json: JSON).")
 @click.option("--min-pass", type=click.FloatRange(0, 1), metavar="X",
               help="The share of tasks that must pass, 0 to 1.")  # fmt: skip
 @click.option("--baseline", type=FILE, metavar="FILE",

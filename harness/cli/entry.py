@@ -25,6 +25,7 @@ def run_command(words: list[str]) -> int:
     try:
         code = root.main(words, prog_name="stockade", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
+        click.echo("stockade: cancelled before anything ran", err=True)
         return 130
     except BrokenPipeError:
         silence(sys.stdout)

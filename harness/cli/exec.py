@@ -108,7 +108,10 @@ def conclude(report: SingleReport) -> None:
         say(f"stockade: {outcome.start_error}")
     elif outcome.ending not in {"exited", "signalled"}:
         limit = f" ({outcome.limit})" if outcome.limit else ""
-        say(f"stockade: {str(outcome.ending).replace('_', ' ')}{limit}")
+        say(
+            f"stockade: {str(outcome.ending).replace('_', ' ')}{limit} "
+            f"after {outcome.wall_seconds:.1f} s"
+        )
     for stream, capture in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if capture.missing:
             say(

@@ -26,6 +26,8 @@ __all__ = ["Narrator"]
 
 WIDTH = 100
 PATCH_LINES = 60
+PLAIN = {"note", "error", "left-out", "refused"}
+"""Kinds of notices whose text says it all."""
 
 
 class Narrator:
@@ -64,7 +66,7 @@ class Narrator:
             case ToolFinished(name=name):
                 return self.finished(event, self.calls.pop(event.call or name, name))
             case Notice(kind=kind, text=text):
-                return text if kind in {"note", "error"} else f"{kind}: {text}"
+                return text if kind in PLAIN else f"{kind}: {text}"
             case VerifyStart():
                 return "verifying in a fresh session"
             case VerifyEnd(facts=facts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,13 +12,47 @@ import click
 if TYPE_CHECKING:
     from harness.run.options import BoxOptions
 
-__all__ = ["box_options", "json_option", "key_option", "patch_options", "print_json", "take_box"]
+__all__ = [
+    "FILE",
+    "NEW_FILE",
+    "box_options",
+    "json_option",
+    "key_option",
+    "patch_options",
+    "print_json",
+    "take_box",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUNNERS = click.Choice(["auto", "process", "bubblewrap", "docker"])
 LEVELS = click.Choice(["process", "namespace", "container", "kernel"])
 FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class NewFile(click.Path):
+    """A file to write at the end of a run: that it can be written is checked before the start."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False, writable=True)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """The path, if there is a folder to write it in."""
+        super().convert(value, param, ctx)
+        path = Path(value)
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder {path.parent}; make it first", param, ctx)
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            self.fail(f"the folder {path.parent} cannot be written", param, ctx)
+        return path
+
+
+NEW_FILE = NewFile()
 
 
 def json_option(function: F) -> F:
@@ -67,7 +102,9 @@ def patch_options(function: F) -> F:
     """What becomes of the changes."""
     for option in reversed(
         (
-            click.option("--patch", type=FILE, metavar="FILE", help="Write the changes there too."),
+            click.option(
+                "--patch", type=NEW_FILE, metavar="FILE", help="Write the changes there too."
+            ),
             click.option("--apply", is_flag=True, help="Apply the changes to the workspace."),
         )
     ):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli.options import json_option, print_json
+from harness.cli.options import NEW_FILE, json_option, print_json
 from harness.cli.policy_records import coverage, diff, import_command, suggest
 from harness.cli.terminal import visible
 
@@ -195,7 +195,7 @@ def explain(
 @source_option
 @root_option
 @json_option
-@click.option("--junit", type=click.Path(path_type=Path), help="Write a JUnit report.")
+@click.option("--junit", type=NEW_FILE, help="Write a JUnit report.")
 def test(
     *, files: tuple[Path, ...], source: str, root: str, as_json: bool, junit: Path | None
 ) -> int:

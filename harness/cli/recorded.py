@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import FILE, json_option, print_json
+from harness.cli.options import NEW_FILE, json_option, print_json
 from harness.cli.terminal import say, visible
 from harness.run.folder import RunFolder, find_run
 
@@ -26,7 +26,7 @@ __all__ = ["RECORDED"]
 @click.argument("run")
 @click.option("--to", "name", default="atif", show_default=True, metavar="FORMAT",
               help="atif, openai, mini, swebench, junit or script.")  # fmt: skip
-@click.option("--out", type=FILE, help="Write to a file instead of standard output.")
+@click.option("--out", type=NEW_FILE, help="Write to a file instead of standard output.")
 @json_option
 def export(run: str, *, name: str, out: Path | None, as_json: bool) -> None:
     """Write a run in the format of another tool.
@@ -53,7 +53,7 @@ def export(run: str, *, name: str, out: Path | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("run")
-@click.option("--out", type=FILE, help="Write there instead of into the run folder.")
+@click.option("--out", type=NEW_FILE, help="Write there instead of into the run folder.")
 @json_option
 def report(run: str, *, out: Path | None, as_json: bool) -> None:
     """Draw a run as one HTML file that needs nothing else."""

@@ -57,7 +57,7 @@ class ScriptedModel:
         if self._next >= len(self._replies):
             raise ScriptExhaustedError(
                 f"{self.name}: the script has {len(self._replies)} replies "
-                "and was asked for one more"
+                "and was asked for one more; end it with a reply that calls finish, or nothing"
             )
         reply = self._replies[self._next]
         self._next += 1

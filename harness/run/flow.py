@@ -10,6 +10,7 @@ import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from harness.run.job import Job
 from harness.run.judgement import judge
 from harness.run.keeping import KEPT, keep_files
 from harness.run.lock import check_locked, earlier_lock, lock_of, model_facts, task_facts
-from harness.run.outgoing import Workspace
+from harness.run.outgoing import Changes, Workspace
 from harness.run.report import Report, State, keep
 from harness.run.resumption import Resumption
 from harness.run.steps import Scaffold, work_in_steps
@@ -35,6 +36,9 @@ from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_bo
 from runners import Session
 
 __all__ = ["run_job"]
+
+GOOD = {0, 4}
+"""Exit codes of runs that passed, or completed where there is no verifier."""
 
 
 async def run_job(
@@ -134,7 +138,8 @@ async def drive(
             await await_health(session, work, job.task.healthcheck)
         state.facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
         if job.task.steps:
-            await work_in_steps(job, work, state, Scaffold(box, workspace, session))
+            changes = await work_in_steps(job, work, state, Scaffold(box, workspace, session))
+            settle(job, work, state, changes)
             return
         keep(state, await work_on(job, work, session))
         if state.error:
@@ -144,12 +149,23 @@ async def drive(
             changes = await workspace.take(session)
             await box.close()
             state.patch = changes.patch
-            state.facts |= changes.deliver(work.folder.patch, job.options.box)
+            state.facts |= changes.write(work.folder.patch)
             if job.task.check is not None and state.status != "model_error":
                 state.verification = await judge(job, work, box, changes, kept)
+            settle(job, work, state, changes)
     finally:
         await asyncio.shield(box.close())
         await close_model(job.model)
+
+
+def settle(job: Job, work: Work, state: State, changes: Changes) -> None:
+    """Hand the changes over; a workspace gets only those of a run that came to a good end."""
+    wanted = job.options.box
+    if wanted.apply and state.exit_code not in GOOD:
+        text = f"--apply: nothing was written, since the run did not pass; see {work.folder.patch}"
+        tell(work, "note", text)
+        wanted = replace(wanted, apply=False)
+    state.facts |= changes.hand_over(wanted)
 
 
 async def open_box(job: Job, work: Work) -> Box:

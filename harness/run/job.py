@@ -110,7 +110,10 @@ def find_task(options: RunOptions, environ: Mapping[str, str]) -> Task:
     if options.task is not None:
         task = load_task(options.task, strict_network=options.strict_network, environ=environ)
     else:
-        task = task_of_instruction(options.instruction or "")
+        text = options.instruction or ""
+        if not text.strip():
+            raise ConfigError("--instruction is empty; say what is to be done")
+        task = task_of_instruction(text)
     unsolved = [step.name for step in task.steps if step.solve is None]
     if options.agent == "oracle" and unsolved:
         raise ConfigError(f"--agent oracle: the step {unsolved[0]} has no solution/solve.sh")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.errors import HarnessError
 from harness.event import Notice
 from harness.run.options import BoxOptions
 from harness.run.work import Work
@@ -135,19 +136,29 @@ class Changes:
             "flagged": [{"path": shown(f.path), "reason": f.reason} for f in self.out.flagged],
         }
 
-    def deliver(self, patch: Path, box: BoxOptions) -> dict[str, Any]:
-        """Write the patch where it belongs and apply it if so wished; returns what to record."""
+    def write(self, patch: Path) -> dict[str, Any]:
+        """Write the patch into the run folder; returns what to record."""
         patch.write_bytes(self.patch)
+        return {"patch": self.record()}
+
+    def hand_over(self, box: BoxOptions) -> dict[str, Any]:
+        """The patch where the operator wants it too; returns what to record."""
         if box.patch is not None:
-            box.patch.write_bytes(self.patch)
-        record: dict[str, Any] = {"patch": self.record()}
-        if box.apply and self.copied.source is not None:
-            applied = apply_changes(self.copied.source, self.out.changes, self.out.content)
-            if applied.conflicts:
-                names = ", ".join(f"{shown(c.path)} ({c.reason})" for c in applied.conflicts)
-                raise WorkspaceError(f"--apply: nothing was written, because of {names}")
-            record["applied"] = True
-        return record
+            try:
+                box.patch.write_bytes(self.patch)
+            except OSError as error:
+                raise HarnessError(f"--patch {box.patch}: {error.strerror}") from error
+        return self.apply() if box.apply else {}
+
+    def apply(self) -> dict[str, Any]:
+        """Change the workspace itself, all of it or nothing; returns what to record."""
+        if self.copied.source is None:
+            return {}
+        applied = apply_changes(self.copied.source, self.out.changes, self.out.content)
+        if applied.conflicts:
+            names = ", ".join(f"{shown(c.path)} ({c.reason})" for c in applied.conflicts)
+            raise WorkspaceError(f"--apply: nothing was written, because of {names}")
+        return {"applied": True}
 
 
 def named(item: LeftOut) -> dict[str, str]:

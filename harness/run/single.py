@@ -163,7 +163,7 @@ async def drive(
             work.events.emit(finished(performed), call="exec")
             if options.box.patch is not None or options.box.apply:
                 changes = await workspace.take(session)
-                facts |= changes.deliver(work.folder.patch, options.box)
+                facts |= changes.write(work.folder.patch) | changes.hand_over(options.box)
             return performed
         finally:
             await asyncio.shield(box.close())

@@ -63,28 +63,31 @@ class StepDone:
         return {"name": self.step.name, "status": self.status, **self.verification.record()}
 
 
-async def work_in_steps(job: Job, work: Work, state: State, scaffold: Scaffold) -> None:
+async def work_in_steps(job: Job, work: Work, state: State, scaffold: Scaffold) -> Changes:
     """Step after step, until one ends them all; leaves in the state what they come to."""
     if work.resumption is not None:
         raise ConfigError("a run of several steps cannot be taken up again; run the task anew")
     done: list[StepDone] = []
-    budgets = job.budgets
+    budgets, last = job.budgets, None
     for step in job.task.steps:
         own = part_of(job, step, budgets, work.scratch)
         changes = await work_on_step(own, work, state, scaffold, step)
         budgets = left(job.budgets, state.spent)
         with work.stop.interruptible():
             state.patch = changes.patch
-            record = changes.deliver(work.folder.patch, job.options.box)
+            record = changes.write(work.folder.patch)
             found = Verification("none", "the model failed")
             if state.status != "model_error":
                 found = await judge(own, work, scaffold.box, changes)
         done.append(StepDone(step, state.status, found))
         state.facts |= {**record, "steps": [one.record() for one in done]}
         state.verification = summed(job, done)
+        last = changes
         if state.status != "completed" or done[-1].gated:
             tell(work, "steps", f"step {step.name} ends the task: {ground(done[-1])}")
-            return
+            break
+    assert last is not None
+    return last
 
 
 def part_of(job: Job, step: Step, budgets: Budgets, scratch: Path) -> Job:

@@ -141,3 +141,25 @@ def whole(stockade, done) -> bool:
     assert {"events.jsonl", "result.json"} <= names
     assert [done.events[0]["type"], done.events[-1]["type"]] == ["run/start", "run/end"]
     return stockade("runs", "verify", done.folder).code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--agent", "nop", "--instruction", "x", "--patch"),
+        ("batch", ".", "--junit"),
+        ("batch", ".", "--sarif"),
+        ("batch", ".", "--summary"),
+        ("runs", "export", "latest", "--out"),
+        ("runs", "report", "latest", "--out"),
+    ],
+    ids=lambda words: f"{words[0]} {words[-1]}",
+)
+def test_a_file_that_cannot_be_written_is_2_before_anything_runs(stockade, tmp_path, words) -> None:
+    done = stockade(*words, tmp_path / "nowhere" / "file")
+    assert plain(done, 2, "there is no folder", "nowhere")
+    assert not stockade.state.exists()
+
+
+def test_an_empty_instruction_is_2(stockade) -> None:
+    assert plain(stockade("run", "--instruction", " ", "--agent", "nop"), 2, "--instruction")

@@ -100,6 +100,16 @@ def test_a_bare_instruction_with_a_workspace_works_and_applies(stockade, task, q
     assert (task.workspace / "calc.py").read_text() == "def add(a, b):\n    return a + b\n"
 
 
+def test_a_run_that_did_not_pass_is_not_applied(stockade, task, quick_box) -> None:
+    done = stockade.run(
+        task.path, "--workspace", task.workspace, "--runner", quick_box, "--model",
+        task.script([("write_file", {"path": "calc.py", "content": "no\n"})], []), "--apply",
+    )  # fmt: skip
+    assert (done.code, "nothing was written" in done.err) == (1, True), done.err
+    assert (task.workspace / "calc.py").read_text() == "def add(a, b):\n    return a - b\n"
+    assert b"+no" in (done.folder / "patch.diff").read_bytes()
+
+
 @pytest.mark.req("S-154", "S-155")
 def test_the_step_limit_ends_a_run_with_its_own_status(stockade, task, quick_box) -> None:
     steps = [[("list_dir", {"path": "."})] for _ in range(12)]
