@@ -66,9 +66,9 @@ def verify(path: str | Path, head: str | None = None, key: bytes | None = None) 
     if not found.ended:
         return replace(found, code=1, problem="the log is cut: it has no run/end at its end")
     if head is not None:
-        return _with_head(found, head)
-    if key is not None:
-        return _with_key(found, target, key)
+        found = _with_head(found, head)
+    if key is not None and not found.code:
+        found = _with_key(found, target, key)
     return found
 
 
