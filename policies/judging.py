@@ -182,7 +182,9 @@ class Judging:
             program = span.words[span.start]
             shelf = self.shelves.get(program)
             if "/" in program:
-                return Miss("program-path", span.start)
+                shelf = self.shelves.get("./") if program.startswith("./") else None
+                if shelf is None:
+                    return Miss("program-path", span.start)
             if shelf is None:
                 unseen = program.startswith("\0")
                 return Miss("unseen-words" if unseen else "no-program", span.start)
