@@ -14,6 +14,8 @@ from harness.config import runs_folder
 from harness.errors import ConfigError
 from harness.run import RunOptions
 from harness.run.folder import new_id, read_object, write_object
+from harness.run.options import options_to_json
+from runners.workspace import digest
 
 __all__ = ["BatchJob", "BatchOptions", "Entry", "find_tasks", "make_batch"]
 
@@ -167,22 +169,26 @@ def _prepare(folder: Path, options: BatchOptions, entries: Sequence[Entry]) -> b
 
 def _plan(options: BatchOptions, entries: Sequence[Entry]) -> dict[str, Any]:
     """What makes two batches the same: which tasks, and how each of them runs."""
-    box, run = options.run.box, options.run
     said = {
-        "tasks": [[entry.name, str(entry.folder)] for entry in entries],
+        "tasks": [[e.name, str(e.folder), digest(e.folder)] for e in entries],
         "attempts": options.attempts,
-        "agent": run.agent,
-        "model": run.model,
-        "policy": box.policy,
-        "runner": box.runner,
-        "runtime": box.runtime,
-        "image": box.image,
-        "timeout": box.timeout,
-        "max_steps": run.max_steps,
-        "max_tool_calls": run.max_tool_calls,
+        "run": options_to_json(options.run),
+        "files": [_content(name) for name in (options.run.box.policy, _script(options.run.model))],
     }
     text = json.dumps(said, sort_keys=True)
     return {"schema": 1, "digest": "sha256:" + hashlib.sha256(text.encode()).hexdigest(), **said}
+
+
+def _content(name: str | None) -> str | None:
+    """The digest of a file that an option names, if it names one."""
+    if name is None or not Path(name).is_file():
+        return None
+    return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+
+
+def _script(model: str | None) -> str | None:
+    kind, _, file = (model or "").partition(":")
+    return file if kind == "scripted" else None
 
 
 def _passed(path: Path) -> frozenset[str]:

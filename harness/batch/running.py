@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from harness.batch.attempt import INFRASTRUCTURE, Attempt, finished_attempt
+from harness.batch.boxes import SharedBoxes
 from harness.batch.job import BatchJob, Entry
 from harness.batch.score import Score, score
+from harness.batch.share import MemoryShare, total_mib
 from harness.batch.watch import BatchWatch, Quiet
 from harness.errors import ConfigError
 from harness.run import Stop, make_job, run_job
 from harness.run.audience import Silence
+from harness.run.box import Box
 from harness.task import TaskError
 from policies import PolicyFileError
+from runners import RunnerError
 
 __all__ = ["run_batch"]
 
@@ -32,8 +36,8 @@ async def run_batch(job: BatchJob, *, stop: Stop, watch: BatchWatch | None = Non
 
     Attempts start in a fixed order. A stop ends the runs under way in order and starts no more.
     """
-    batch = _Batch(job, stop, watch or Quiet())
-    return await batch.run()
+    async with SharedBoxes(job.options.jobs) as boxes:
+        return await _Batch(job, stop, watch or Quiet(), boxes).run()
 
 
 @dataclass(slots=True)
@@ -41,6 +45,8 @@ class _Batch:
     job: BatchJob
     stop: Stop
     watch: BatchWatch
+    boxes: SharedBoxes
+    memory: MemoryShare = field(default_factory=lambda: MemoryShare(total_mib()))
     attempts: list[Attempt] = field(default_factory=list)
     halted: bool = False
     late: bool = False
@@ -106,7 +112,11 @@ class _Batch:
     async def _try(self, entry: Entry, number: int, tries: int, out: Path) -> Attempt:
         options = replace(self.job.options.run, task=entry.folder, out=out)
         try:
-            report = await run_job(make_job(options), audience=Silence(), stop=self.stop)
+            run = make_job(options)
+            async with self.memory.of(run.limits.memory_mib + run.limits.disk_mib):
+                report = await run_job(
+                    run, audience=Silence(), stop=self.stop, chooser=self.boxes.choose
+                )
         except (ConfigError, TaskError, PolicyFileError) as error:
             failed = {"status": "infrastructure", "verdict": "none", "error": str(error)}
             return Attempt(entry.name, number, tries, 2, failed, None)
@@ -115,11 +125,30 @@ class _Batch:
 
     async def _box_works(self, entry: Entry) -> None:
         """Wait, within bounds, until a box for this task can be had again."""
+        self.boxes.forget()
         until = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < until and not self.stop.requested:
-            if await _can_open(self.job, entry):
+            if await self._can_open(entry):
                 return
             await asyncio.sleep(POLL_SECONDS)
+
+    async def _can_open(self, entry: Entry) -> bool:
+        made = make_job(replace(self.job.options.run, task=entry.folder))
+        settings: dict[str, Any] = {
+            "run": "probe",
+            "limits": made.limits,
+            "workdir": made.task.workdir,
+        }
+        try:
+            box = await Box.choose(
+                made.wish, made.policy.isolation, chooser=self.boxes.choose, **settings
+            )
+            await box.open()
+        except RunnerError:
+            self.boxes.forget()
+            return False
+        await box.close()
+        return True
 
     def _place(self, entry: Entry, number: int) -> Path:
         return self.job.folder / "runs" / f"{entry.name}.{number}"
@@ -128,18 +157,3 @@ class _Batch:
         self.late = True
         self.watch.say("the time of the batch is over")
         self.stop.request(130)
-
-
-async def _can_open(job: BatchJob, entry: Entry) -> bool:
-    from harness.run.box import Box
-    from runners import RunnerError
-
-    made = make_job(replace(job.options.run, task=entry.folder))
-    settings: dict[str, Any] = {"run": "probe", "limits": made.limits, "workdir": made.task.workdir}
-    try:
-        box = await Box.choose(made.wish, made.policy.isolation, **settings)
-        await box.open()
-    except RunnerError:
-        return False
-    await box.close()
-    return True

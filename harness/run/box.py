@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,11 @@ from harness.run.wish import BoxWish
 from policies import Isolation, Limits
 from runners import Runner, Session, SessionSpec, choose
 
-__all__ = ["Box", "all_runners"]
+__all__ = ["Box", "Chooser", "all_runners"]
+
+
+Chooser = Callable[[str, Isolation, Isolation | None, str | None], Awaitable[Runner]]
+"""Gives a runner: by name, needed level, accepted level and runtime."""
 
 
 class Box:
@@ -34,9 +38,10 @@ class Box:
         limits: Limits,
         workdir: str = "/workspace",
         env: tuple[tuple[str, str], ...] = (),
+        chooser: Chooser = choose,
     ) -> Box:
         """The box that meets the wish and the level, or UnavailableError with the cure."""
-        runner = await choose(wish.runner, need, wish.accept, wish.runtime)
+        runner = await chooser(wish.runner, need, wish.accept, wish.runtime)
         spec = SessionSpec(
             run=run,
             image=wish.image,

@@ -19,7 +19,7 @@ from harness.event import RunEnd, RunResumed, RunStart
 from harness.report import write_report
 from harness.run.agent import close_model, work_on
 from harness.run.audience import Audience
-from harness.run.box import Box
+from harness.run.box import Box, Chooser
 from harness.run.folder import RunFolder, new_id
 from harness.run.furnish import furnish
 from harness.run.health import await_health
@@ -33,7 +33,7 @@ from harness.run.resumption import Resumption
 from harness.run.steps import Scaffold, work_in_steps
 from harness.run.stop import Stop
 from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
-from runners import Session
+from runners import Session, choose
 
 __all__ = ["run_job"]
 
@@ -42,9 +42,17 @@ GOOD = {0, 4}
 
 
 async def run_job(
-    job: Job, *, audience: Audience, stop: Stop, resumption: Resumption | None = None
+    job: Job,
+    *,
+    audience: Audience,
+    stop: Stop,
+    resumption: Resumption | None = None,
+    chooser: Chooser = choose,
 ) -> Report:
-    """Run a job to its end; only the operator's mistakes before the start are raised."""
+    """Run a job to its end; only the operator's mistakes before the start are raised.
+
+    ``chooser`` gives the box; many runs may share what it gives.
+    """
     if resumption is None:
         run = new_id()
         earlier = earlier_lock(job.task.name, job.task.folder) if job.options.locked else None
@@ -63,7 +71,7 @@ async def run_job(
         for note in job.notes:
             tell(work, "note", note)
         async with ending(work, state):
-            await drive(job, work, state, earlier)
+            await drive(job, work, state, earlier, chooser)
         state.facts["ended"] = now()
         end_log(work, state)
         state.facts["log"] = {"head": work.log.head, "records": work.log.count}
@@ -126,12 +134,16 @@ async def ending(work: Work, state: State) -> AsyncIterator[None]:
 
 
 async def drive(
-    job: Job, work: Work, state: State, earlier: tuple[Path, dict[str, object]] | None
+    job: Job,
+    work: Work,
+    state: State,
+    earlier: tuple[Path, dict[str, object]] | None,
+    chooser: Chooser,
 ) -> None:
     """The run itself; leaves what it learns in the state as it learns it."""
     with work.stop.interruptible():
         job = await furnish(job, work)
-    box = await open_box(job, work)
+    box = await open_box(job, work, chooser)
     try:
         with work.stop.interruptible():
             workspace, session = await begin_session(job, work, box, earlier)
@@ -168,7 +180,7 @@ def settle(job: Job, work: Work, state: State, changes: Changes) -> None:
     state.facts |= changes.hand_over(wanted)
 
 
-async def open_box(job: Job, work: Work) -> Box:
+async def open_box(job: Job, work: Work, chooser: Chooser = choose) -> Box:
     """Choose the box, and sweep what dead harnesses left in it."""
     with work.stop.interruptible():
         for line in sweep_scratch():
@@ -180,6 +192,7 @@ async def open_box(job: Job, work: Work) -> Box:
             limits=job.limits,
             workdir=job.task.workdir,
             env=job.task.env,
+            chooser=chooser,
         )
         for line in await box.sweep():
             tell(work, "swept", line)

@@ -47,6 +47,7 @@ def test_every_output_tells_the_same_numbers(
     assert [t["name"] for t in summary["tasks"]] == ["one", "three", "two", "unsolved"]
 
 
+@pytest.mark.slow
 def test_nop_fails_every_task(stockade: Any, tasks: Path, quick_box: str) -> None:
     done = stockade(
         "batch", tasks, "--policy", stockade.policy, "--runner", quick_box, "--agent", "nop",
@@ -75,6 +76,7 @@ def test_denials_are_valid_sarif(stockade: Any, tmp_path: Path, quick_box: str) 
     )
 
 
+@pytest.mark.slow
 def test_finished_tasks_are_not_run_again_after_a_kill(
     stockade: Any, tasks: Path, tmp_path: Path, quick_box: str
 ) -> None:
@@ -95,6 +97,7 @@ def test_finished_tasks_are_not_run_again_after_a_kill(
     assert (summary["passed"], summary["failed"]) == (3, 1)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_in_order_and_says_what_was_not_run(
     stockade: Any, tasks: Path, tmp_path: Path, quick_box: str
 ) -> None:
@@ -123,6 +126,7 @@ def test_a_task_that_cannot_be_used_is_told_and_the_others_run(
     assert (done.code, codes) == (2, {"one": 2, "three": 0, "two": 0})
 
 
+@pytest.mark.slow
 def test_fail_fast_starts_nothing_after_a_failure(
     stockade: Any, tasks: Path, quick_box: str
 ) -> None:

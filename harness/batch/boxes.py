@@ -1,0 +1,93 @@
+"""One runner for a whole batch: chosen and swept once, with sessions kept ready in docker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+
+from policies import Isolation
+from runners import Pool, Probe, Runner, Session, SessionSpec, choose
+
+__all__ = ["SharedBoxes"]
+
+Key = tuple[str, Isolation, Isolation | None, str | None]
+
+
+class SharedBoxes:
+    """Chooses boxes for the runs of a batch; use it as an asynchronous context.
+
+    What `auto` came to stays for the batch: a box that fails for a while is waited for, and no
+    other one takes its place unseen.
+    """
+
+    def __init__(self, ready: int) -> None:
+        """So many sessions are kept ready."""
+        self._ready = ready
+        self._chosen: dict[Key, Runner] = {}
+        self._pinned: dict[Key, str] = {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> SharedBoxes:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    async def choose(
+        self,
+        name: str,
+        need: Isolation,
+        accept: Isolation | None = None,
+        runtime: str | None = None,
+    ) -> Runner:
+        """The runner for a run, as `runners.choose` would give it."""
+        key = (name, need, accept, runtime)
+        if key not in self._chosen:
+            runner = await choose(self._pinned.get(key, name), need, accept, runtime)
+            self._pinned[key] = runner.name
+            close = getattr(runner, "close", None)
+            if close is not None:
+                self._stack.push_async_callback(close)
+            if runner.name == "docker":
+                pool = Pool(runner, size=self._ready)
+                runner = await self._stack.enter_async_context(pool)
+            self._chosen.setdefault(key, SweptOnce(runner))
+        return self._chosen[key]
+
+    def forget(self) -> None:
+        """Choose anew next time: something failed."""
+        self._chosen.clear()
+
+
+class SweptOnce:
+    """A runner whose sweep is done by the first that asks."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._swept = False
+
+    @property
+    def name(self) -> str:
+        """Of the box."""
+        return self._runner.name
+
+    async def probe(self) -> Probe:
+        """As the runner."""
+        return await self._runner.probe()
+
+    async def open(self, spec: SessionSpec) -> Session:
+        """As the runner."""
+        return await self._runner.open(spec)
+
+    async def sweep(self) -> Sequence[str]:
+        """Once for all runs."""
+        if self._swept:
+            return ()
+        self._swept = True
+        return await self._runner.sweep()
