@@ -13,7 +13,7 @@ from rich.table import Table
 from benchmarks.row import Row
 
 HERE = Path(__file__).parent
-OURS = {"__init__", "__main__", "row"}
+OURS = {"__init__", "__main__", "mutants", "row"}
 MARK = {True: "met", False: "missed", None: "not measured"}
 
 
