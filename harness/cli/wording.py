@@ -124,9 +124,10 @@ def duration(seconds: float) -> str:
 def ending(outcome: Mapping[str, Any] | None) -> str:
     """How the last program ended, unless all was well: the tool worked, it need not have."""
     outcomes = outcome.get("outcomes") if outcome else None
-    if not outcomes:
+    if not outcome or not outcomes:
         return ""
+    stopped = outcome.get("problem")  # of a plan, after these programs
     last = outcomes[-1]
     if last["ending"] == "exited":
-        return f"exit {last['code']}" if last.get("code") else ""
+        return f"exit {last['code']}" if last.get("code") else "stopped" if stopped else ""
     return str(last["ending"]).replace("_", " ")

@@ -36,7 +36,14 @@
     }
     return out;
   }
-  const seconds = (s) => typeof s !== "number" ? "" : s < 0.0995 ? (s * 1000).toFixed(s < 0.00995 ? 1 : 0) + " ms" : s < 60 ? s.toFixed(2) + " s" : Math.floor(s / 60) + " min " + Math.round(s % 60) + " s";
+  function seconds(s) {
+    if (typeof s !== "number") return "";
+    if (s < 0.0005) return "<1 ms";
+    if (s < 0.0995) return Math.round(s * 1000) + " ms";
+    if (s < 59.95) return s.toFixed(s < 9.995 ? 2 : 1) + " s";
+    const whole = Math.round(s), h = Math.floor(whole / 3600), m = Math.floor(whole / 60) % 60, rest = whole % 60;
+    return h ? `${h} h ${m} min` : rest ? `${m} min ${rest} s` : `${m} min`;
+  }
   const bytes = (n) => n < 1024 ? n + " B" : n < 1048576 ? (n / 1024).toFixed(1) + " KiB" : (n / 1048576).toFixed(1) + " MiB";
   const fact = (k, ...v) => el("div", "fact", el("div", "k", k), el("div", "v", ...v));
   const plain = (v) => typeof v === "string" ? v : JSON.stringify(v);
@@ -58,7 +65,9 @@
   const verdict = result.verdict || "none", status = result.status || run.end || "unfinished";
   const badge = el("span", "badge " + (verdict === "none" && status !== "completed" ? "warn" : TONE[verdict] || "info"),
     verdict === "none" ? status.replaceAll("_", " ") : verdict);
-  const sub = [run.run, run.at, run.agent && "agent " + run.agent, run.model].filter(Boolean).map(plain).join(" · ");
+  const began = typeof run.at === "string" ? run.at.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC") : "";
+  const short = (name) => plain(name).replace(/^([a-z]+:)?\/.*\/([^/]+\/[^/]+)$/, "$1…/$2"); // a long path by its end
+  const sub = [run.run, began, run.agent && "agent " + plain(run.agent), run.model && short(run.model)].filter(Boolean).map(plain).join(" · ");
   app.append(el("div", "head", el("div", "", el("h1", "", shown(run.task || result.task || run.run || "run")), el("div", "sub", shown(sub))), badge));
   if (data.fault) app.append(el("div", "alert bad", "The log cannot be read to its end: ", shown(data.fault)));
   else if (!result.status) app.append(el("div", "alert warn", "There is no result: the run goes on, or it was killed."));
@@ -75,6 +84,11 @@
     return box;
   }
   const budgets = run.budgets || {}, number = (n) => Number(n).toLocaleString("en");
+  function tally() {
+    const box = el("div", "chips"), c = data.counts;
+    for (const [n, word, tone] of [[c.denied, "denied", "bad"], [c.failed, "failed", "warn"], [c.asked, "asked", "info"]]) if (n) box.append(el("span", "chip " + tone, `${n} ${word}`));
+    return box.childNodes.length ? box : "none";
+  }
   const facts = el("section", "panel facts",
     fact("Status", status.replaceAll("_", " "), result.exit_code === undefined ? "" : `, exit ${result.exit_code}`),
     budget("Steps", spent.steps ?? data.counts.steps, budgets.steps, number),
@@ -82,7 +96,7 @@
     budget("Time", spent.wall_seconds ?? run.seconds, budgets.wall_seconds, seconds),
     budget("Tokens", spent.tokens, budgets.tokens, number),
     budget("Cost", spent.cost, budgets.cost, (n) => n.toFixed(4)),
-    fact("Denied, failed calls", `${data.counts.denied}, ${data.counts.failed}`),
+    fact("Trouble", tally()),
     run.policy ? fact("Policy", shown(plain(run.policy.name || run.policy)), el("div", "mono sub", shown(String(run.policy.digest || "").slice(0, 19)))) : null,
     result.runner ? fact("Box", shown(`${result.runner}, level ${result.isolation || "unknown"}`)) : null,
     result.log ? fact("Head of the log", el("span", "mono", shown(String(result.log.head).slice(0, 16))), el("div", "sub", `${result.log.records} records`)) : null);
@@ -99,7 +113,15 @@
     const body = el("div", "body");
     if (v.argv && v.argv.length) body.append(words(v.argv, -1));
     if (v.reason) body.append(el("div", "say", shown(plain(v.reason))));
-    for (const key of ["findings", "missing", "startup", "reward"]) if (v[key] && plain(v[key]) !== "[]") body.append(el("h3", "", key), el("pre", "", shown(JSON.stringify(v[key], null, 1))));
+    const items = (title, list, text) => {
+      if (!Array.isArray(list) || !list.length) return;
+      const box = el("ul", "items");
+      for (const one of list) box.append(el("li", "", shown(text(one))));
+      body.append(el("h3", "", title), box);
+    };
+    items("Not passed", v.missing, plain);
+    items("Found in the way", v.findings, (f) => f && f.path ? `${plain(f.path)}: ${plain(f.reason)}${f.left_out ? ", left out" : ""}` : plain(f));
+    if (v.reward !== undefined && v.reward !== null) body.append(el("h3", "", "Reward"), el("div", "mono", shown(plain(v.reward))));
     if (v.output) body.append(el("h3", "", "Output"), el("pre", "", shown(plain(v.output))));
     const line = el("header", "head"); line.style.padding = "10px 14px";
     line.append(el("span", "", "Verified in a fresh session"), el("span", "chip " + (TONE[v.verdict] || "info"), shown(v.verdict || "not finished")));
@@ -149,7 +171,12 @@
     if (a === null || typeof a !== "object") return call.arguments.text.slice(0, 300);
     if (Array.isArray(a.argv)) return a.argv.join(" ");
     if (typeof a.line === "string") return a.line;
-    return Object.entries(a).map(([k, v]) => k === "path" ? v : `${k}: ${plain(v)}`).join("  ").slice(0, 300);
+    const rows = (t) => t === "" ? 0 : t.replace(/\n$/, "").split("\n").length;
+    if (typeof a.old === "string" && typeof a.new === "string") return `${plain(a.path)}  −${rows(a.old)} +${rows(a.new)}`;
+    if (typeof a.content === "string") return `${plain(a.path)}  ${bytes(a.content.length)}`;
+    if (typeof a.patch === "string") return [...a.patch.matchAll(/^\+\+\+ (?:b\/)?(.+)$/gm)].map((m) => m[1]).join(", ");
+    if (Array.isArray(a.plan)) return a.plan.map((part) => typeof part === "string" ? part : Array.isArray(part) ? part.map((s) => (Array.isArray(s) ? s : s.argv || []).join(" ")).join(" | ") : "cd " + plain(part.cd)).join(" ");
+    return Object.entries(a).map(([k, v]) => ["path", "answer", "pattern"].includes(k) ? plain(v) : `${k}: ${plain(v)}`).join("  ").slice(0, 300);
   }
   function chips(call) {
     const out = [], v = call.verdict;
@@ -165,10 +192,21 @@
     const last = ((call.outcome || {}).outcomes || []).at(-1);
     if (!last) return "";
     const how = plain(last.ending || "").replaceAll("_", " ");
+    if (how === "exited" && !last.code && call.outcome.problem) return "stopped";
     return how !== "exited" ? how : last.code ? "exit " + plain(last.code) : "";
   }
+  const HOW = { wall_seconds: ["wall", seconds], cpu_seconds: ["CPU", seconds], peak_memory_bytes: ["peak memory", bytes], stdout_bytes: ["standard output", bytes], stderr_bytes: ["standard error", bytes] };
+  function figures(o) { // one program: how it ended, then its figures
+    const { ending: how = "", code, codes, ...rest } = o, good = how === "exited" && code === 0;
+    const word = how === "exited" ? "exit " + plain(code) : plain(how).replaceAll("_", " ");
+    const parts = Object.entries(rest).filter(([k, x]) => x !== null && !(k in HOW && !x) && plain(x) !== "[]")
+      .map(([k, x]) => k in HOW && typeof x === "number" ? `${HOW[k][1](x)} ${HOW[k][0]}` : `${k.replaceAll("_", " ")} ${plain(x)}`);
+    if (Array.isArray(codes) && codes.length > 1) parts.unshift("codes " + codes.map(plain).join(" "));
+    return [el("span", "chip " + (good ? "good" : "warn"), shown(word)), " ", el("span", "soft", shown(parts.join(" · ")))];
+  }
   function failure(call) {
-    return ending(call) || (call.error && (call.error.code || call.error.type)) || "failed";
+    const code = (call.error || {}).code;
+    return ending(call) || (code && code !== "RAISED" ? plain(code).toLowerCase().replaceAll("_", " ") : "failed");
   }
   function body(call) {
     const out = el("div", "body"), a = argumentsOf(call), v = call.verdict;
@@ -183,12 +221,16 @@
     if (a && Array.isArray(a.argv)) out.append(words(a.argv, v && v.decision !== "allow" && typeof v.word === "number" ? v.word : -1));
     else if (a && typeof a.patch === "string") out.append(diff(a.patch));
     else if (a && typeof a.old === "string" && typeof a.new === "string") out.append(el("div", "mono", shown(a.path)), diff(a.old.split("\n").map((l) => "-" + l).concat(a.new.split("\n").map((l) => "+" + l)).join("\n")));
-    else if (a && typeof a === "object") for (const [k, val] of Object.entries(a)) out.append(el("h3", "", shown(k)), el("pre", "", shown(typeof val === "string" ? val : JSON.stringify(val, null, 1))));
+    else if (a && typeof a === "object") for (const [k, val] of Object.entries(a)) {
+      const text = typeof val === "string" ? val : JSON.stringify(val, null, 1);
+      if (text.length <= 120 && !text.includes("\n")) out.append(el("div", "", el("span", "soft", shown(k)), " ", el("span", "word", shown(text))));
+      else out.append(el("h3", "", shown(k)), el("pre", "", shown(text)));
+    }
     else out.append(el("pre", "", whole(call.arguments)));
     if (call.outcome) {
       const { outcomes = [], ...rest } = call.outcome;
       const line = (o) => el("div", "mono", shown(Object.entries(o).map(([k, x]) => `${k.replaceAll("_", " ")} ${plain(x)}`).join(" · ")));
-      out.append(el("h3", "", "Outcome"), ...outcomes.map(line));
+      out.append(el("h3", "", "Outcome"), ...outcomes.map((o) => el("div", "", ...figures(o))));
       if (Object.keys(rest).length) out.append(line(rest));
     }
     if (call.content) out.append(el("h3", "", "Result for the model"), el("pre", "", whole(call.content)));
@@ -203,7 +245,7 @@
       lane(from, to, call.ok === false)));
     box.addEventListener("toggle", () => { if (box.open && !box.dataset.drawn) { box.dataset.drawn = "1"; box.append(body(call)); } });
     const v = call.verdict || {};
-    return { box, call, kinds: { denied: v.decision === "deny", failed: call.ok === false, asked: v.decision === "ask" },
+    return { box, call, kinds: { denied: v.decision === "deny", failed: call.failed === true, asked: v.decision === "ask" },
       text: [call.name, call.arguments.text, (call.content || {}).text, (call.content || {}).tail, v.rule, v.reason, v.message].join("\n").toLowerCase() };
   }
   const drawn = [];
@@ -211,7 +253,7 @@
     const box = el("section", "panel step");
     const meta = [step.model_seconds !== undefined && "model " + seconds(step.model_seconds), step.usage && Object.entries(step.usage).map(([k, x]) => `${k.replaceAll("_", " ")} ${x}`).join(", ")].filter(Boolean).join(" · ");
     box.append(el("header", "", el("span", "n", step.number === null ? "Outside of steps" : "Step " + step.number),
-      step.status ? el("span", "chip info", shown(step.status.replaceAll("_", " "))) : null,
+      step.status ? el("span", "chip " + (step.status === "completed" ? "info" : "warn"), shown(step.status.replaceAll("_", " "))) : null,
       step.cut ? el("span", "chip warn", "cut at the length limit") : null,
       el("span", "time", shown(meta ? meta + " · " : ""), "at ", seconds(step.at) || "0 s")));
     for (const try_ of step.attempts) if (!try_.ok) box.append(el("div", "said", el("span", "chip warn", `attempt ${try_.number} failed`), " ", shown(plain(try_.error || ""))));
@@ -253,10 +295,34 @@
     for (const n of data.notes) box.append(el("div", "row", el("span", "chip wrap", shown(n.kind)), el("div", "say", whole(n)), el("span", "secs", seconds(n.at))));
     rest.append(el("h2", "", "Remarks of the harness"), box);
   }
-  if (data.patch.text) rest.append(el("h2", "", "Patch"), diff(data.patch.text), data.patch.missing ? el("div", "cut", "The patch is longer; patch.diff has all of it.") : null);
+  function files(text) { // a patch by its files: name, lines added and removed, text
+    return text.split(/^(?=diff --git )/m).filter((part) => part.trim()).map((part) => {
+      const lines = part.split("\n"), name = (part.match(/^\+\+\+ b\/(.+)$/m) || part.match(/^--- a\/(.+)$/m) || part.match(/^diff --git a\/(.+?) b\//) || [])[1];
+      return { name: name || lines[0], text: part, added: lines.filter((l) => l.startsWith("+") && !l.startsWith("+++ ")).length, gone: lines.filter((l) => l.startsWith("-") && !l.startsWith("--- ")).length };
+    });
+  }
+  if (data.patch.text) {
+    const found = files(data.patch.text), box = el("div", "panel");
+    found.forEach((file) => {
+      const more = el("details"), lines = file.added + file.gone;
+      more.append(el("summary", "", el("span", "what mono", shown(file.name)), el("span", "right", el("span", "chip good", "+" + file.added), el("span", "chip bad", "−" + file.gone))));
+      const fill = () => { if (!more.dataset.drawn) { more.dataset.drawn = "1"; more.append(el("div", "body wide", diff(file.text))); } };
+      more.addEventListener("toggle", () => { if (more.open) fill(); });
+      if (found.length <= 5 && lines <= 200) { fill(); more.open = true; }
+      box.append(more);
+    });
+    rest.append(el("h2", "", "Patch"), box);
+    if (data.patch.missing) rest.append(el("div", "cut", "The patch is longer; patch.diff has all of it."));
+  }
   if (data.artifacts.length) {
     const box = el("div", "panel rows");
-    for (const a of data.artifacts) box.append(el("div", "row", el("span", "mono say", shown(a.name)), el("span", "secs", bytes(a.size))));
+    for (const a of data.artifacts) {
+      if (a.text === undefined) { box.append(el("div", "row", el("span", "mono say", shown(a.name)), el("span", "secs", bytes(a.size)))); continue; }
+      const more = el("details");
+      more.append(el("summary", "", el("span", "what mono", shown(a.name)), el("span", "right secs", bytes(a.size))));
+      more.addEventListener("toggle", () => { if (more.open && !more.dataset.drawn) { more.dataset.drawn = "1"; more.append(el("div", "body wide", el("pre", "", whole(a)))); } });
+      box.append(more);
+    }
     rest.append(el("h2", "", "Artifacts"), box);
   }
   const keys = el("p", "keys");

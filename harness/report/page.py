@@ -110,11 +110,24 @@ def _bytes(path: Path) -> bytes:
         return b""
 
 
-def _artifacts(folder: Path) -> list[tuple[str, int]]:
+MAX_EMBEDDED = 1 << 20
+"""Bytes of artifacts that a report carries in all; the others are named."""
+
+
+def _artifacts(folder: Path) -> list[tuple[str, int, str | None]]:
+    """The files with what they hold, as long as there is room."""
     if not folder.is_dir():
         return []
-    found = [p for p in sorted(folder.iterdir()) if p.is_file() and not p.is_symlink()]
-    return [(_visible(p.name), p.stat().st_size) for p in found]
+    made: list[tuple[str, int, str | None]] = []
+    room = MAX_EMBEDDED
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink() or not path.is_file():
+            continue
+        size = path.stat().st_size
+        text = path.read_bytes().decode("utf-8", "replace") if size <= room else None
+        room -= size if text is not None else 0
+        made.append((_visible(path.name), size, text))
+    return made
 
 
 def _resource(name: str) -> str:

@@ -33,7 +33,8 @@ class View:
         patch: the patch as text.
         artifacts: name and size of each.
         fault: why the log could not be read to its end, or "".
-        counts: calls by decision and by success, for the filters.
+        counts: calls by decision and by success, for the filters; a program that came to a bad
+            end counts as failed, a call that was denied does not.
     """
 
     run: dict[str, Any] = field(default_factory=dict)
@@ -52,7 +53,7 @@ def view_of(
     *,
     result: Mapping[str, Any] | None = None,
     patch: bytes = b"",
-    artifacts: Iterable[tuple[str, int]] = (),
+    artifacts: Iterable[tuple[str, int, str | None]] = (),
     fault: str = "",
 ) -> View:
     """The view of a run.
@@ -61,7 +62,7 @@ def view_of(
         records: of its log, in order.
         result: what `result.json` holds, if there is one.
         patch: what `patch.diff` holds.
-        artifacts: name and size of each file of `artifacts/`.
+        artifacts: name, size and, of short ones, the text of each file of `artifacts/`.
         fault: what ended the reading of the log early.
     """
     view = View(fault=fault, result=dict(result or {}))
@@ -69,7 +70,10 @@ def view_of(
     for record in records:
         fold.take(record)
     view.patch = _cut(patch.decode("utf-8", "replace"), MAX_PATCH)
-    view.artifacts = [{"name": name, "size": size} for name, size in artifacts]
+    view.artifacts = [
+        {"name": name, "size": size, **({} if text is None else _cut(text))}
+        for name, size, text in artifacts
+    ]
     view.counts = _counts(view.steps)
     return view
 
@@ -174,6 +178,8 @@ class _Fold:
         for key in ("error", "outcome", "artifact", "contexts"):
             if record.get(key):
                 call[key] = _any(record[key])
+        denied = (call.get("verdict") or {}).get("decision") == "deny"
+        call["failed"] = not denied and (not call["ok"] or _ended_badly(record.get("outcome")))
 
     def _step_end(self, record: Record, at: float) -> None:
         step = self._of_step()
@@ -219,6 +225,15 @@ class _Fold:
         return self._calls[key]
 
 
+def _ended_badly(outcome: object) -> bool:
+    """Whether the last program of a call came to a bad end; the tool itself may have worked."""
+    outcomes = outcome.get("outcomes") if isinstance(outcome, Mapping) else None
+    last = outcomes[-1] if isinstance(outcomes, list) and outcomes else None
+    if not isinstance(last, Mapping):
+        return False
+    return last.get("ending") != "exited" or last.get("code") not in (0, None)
+
+
 def _text_of(message: Mapping[str, Any]) -> str:
     text = message.get("text", message.get("content", ""))
     return text if isinstance(text, str) else str(text)
@@ -255,7 +270,7 @@ def _counts(steps: list[dict[str, Any]]) -> dict[str, int]:
     return {
         "steps": sum(step["number"] is not None for step in steps),
         "calls": len(calls),
-        "failed": sum(call.get("ok") is False for call in calls),
+        "failed": sum(call.get("failed") is True for call in calls),
         "denied": decisions.count("deny"),
         "asked": decisions.count("ask"),
     }
