@@ -51,6 +51,10 @@ async def find_image(engine: Engine, name: str) -> BoxImage:
             python = (built.python,) if built.python else ()
             return box_image(found, python, (built.uid, built.gid), built.lock)
     found = await engine.image(name)
+    if found is None and (kept := tag_of(name)) is not None:
+        found = await engine.image(kept)  # built by a harness of another machine or container
+        labels = settings_of(found or {}).get("Labels") or {}
+        found = found if labels.get("stockade.image") == name else None
     if found is None:
         raise UnavailableError(missing_message(engine, name, known=built is not None))
     lock = {"name": name, "id": str(found["Id"])}
@@ -68,6 +72,16 @@ def built_image(name: str) -> Image | None:
         return sandbox_images.find(name, engine=False)
     except sandbox_images.ImageNameError:
         return None  # not a name of ours: a Docker image such as `debian:12`
+
+
+def tag_of(name: str) -> str | None:
+    """Under which an engine would hold our own image of this name."""
+    import sandbox_images
+
+    try:
+        return sandbox_images.tag(name)
+    except sandbox_images.ImageNameError:
+        return None
 
 
 def box_image(

@@ -11,7 +11,8 @@ __all__ = ["Leftovers"]
 
 REMOVE = 0
 KINDS = ((b"shm", (31, 195)), (b"sem", (66, 191)), (b"msg", (71, 187)))
-LIST_MAX = 1 << 20
+PART = 1 << 16  # the kernel gives no more than a page of them at once
+ROUNDS = 4096
 
 
 class Leftovers:
@@ -32,13 +33,16 @@ class Leftovers:
     def sweep(self) -> None:
         """Remove all there is; called when no program is running."""
         for held, removal in self.lists:
-            for line in os.pread(held, LIST_MAX, 0).splitlines()[1:]:
-                _remove(removal, int(line.split(None, 2)[1]))
+            for _ in range(ROUNDS):
+                lines = os.pread(held, PART, 0).splitlines()[1:]
+                if not sum([_removed(removal, int(line.split(None, 2)[1])) for line in lines]):
+                    break
 
 
-def _remove(call: int, number: int) -> None:
+def _removed(call: int, number: int) -> bool:
     words = (number, 0, REMOVE) if call in KINDS[1][1] else (number, REMOVE, 0)
     try:
         system.syscall(call, *words)
     except OSError:
-        pass  # somebody else's, or gone
+        return False  # somebody else's, or gone
+    return True

@@ -1,0 +1,84 @@
+/* Takes memory in a way that is not a process's own, 16 MiB at a time, and says how much it got.
+ * memory sysv|memfd|shared|queues|sockets MEBIBYTES */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STEP (16 << 20)
+
+static int sysv(void)
+{
+    int id = shmget(IPC_PRIVATE, STEP, 0600 | IPC_CREAT);
+    char *at = id < 0 ? (char *)-1 : shmat(id, 0, 0);
+    if (at == (char *)-1)
+        return -1;
+    memset(at, 1, STEP);
+    return shmdt(at);
+}
+
+static int mapped(int fd)
+{
+    int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+    if (fd >= 0 && ftruncate(fd, STEP))
+        return -1;
+    char *at = mmap(0, STEP, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (at == MAP_FAILED)
+        return -1;
+    memset(at, 1, STEP);
+    return fd < 0 ? 0 : munmap(at, STEP);
+}
+
+static int queues(void)
+{
+    static struct { long kind; char text[8192]; } message = {1};
+    for (int i = 0; i < STEP / 16384; i++) {
+        int id = msgget(IPC_PRIVATE, 0600 | IPC_CREAT);
+        if (id < 0)
+            return -1;
+        while (msgsnd(id, &message, sizeof message.text, IPC_NOWAIT) == 0)
+            ;
+    }
+    return 0;
+}
+
+static int sockets(void)
+{
+    static char bytes[65536];
+    for (int i = 0; i < 100; i++) {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends))
+            if (fork() == 0)
+                return close_range(3, ~0U, 0);
+            else
+                exit(wait(0) < 0);
+        while (send(ends[0], bytes, sizeof bytes, MSG_NOSIGNAL) > 0)
+            ;
+    }
+    return 0;
+}
+
+int main(int count, char **words)
+{
+    int got = 0, most = atoi(words[2]);
+
+    while (got < most) {
+        int failed = words[1][1] == 'y'   ? sysv()
+                     : words[1][0] == 'm' ? mapped(memfd_create("x", 0))
+                     : words[1][0] == 'q' ? queues()
+                     : words[1][1] == 'o' ? sockets()
+                                          : mapped(-1);
+        if (failed)
+            break;
+        got += 16;
+    }
+    printf("%d\n", got);
+    return 0;
+}
