@@ -2,7 +2,7 @@
 
 from sandbox_images.errors import ImageError, ImageNameError, NoTreeError
 from sandbox_images.image import HOST, Image
-from sandbox_images.store import Verification, build, find, list_images, prune, remove, verify
+from sandbox_images.store import Verification, build, find, list_images, prune, remove, tag, verify
 
 __all__ = [
     "HOST",
@@ -16,5 +16,6 @@ __all__ = [
     "list_images",
     "prune",
     "remove",
+    "tag",
     "verify",
 ]

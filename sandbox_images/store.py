@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox_images.builder import Builder, say
+from sandbox_images.builder import Builder, say, tag_of
 from sandbox_images.cache import Cache, default_caches
 from sandbox_images.definition import BUILT_IN, Definition, check_name, load_definition
 from sandbox_images.derived import from_dockerfile, from_requirements
@@ -15,7 +15,7 @@ from sandbox_images.errors import ImageNameError, NoTreeError
 from sandbox_images.image import HOST, Image
 from sandbox_images.tree import tree_digest
 
-__all__ = ["Verification", "build", "find", "list_images", "prune", "remove", "verify"]
+__all__ = ["Verification", "build", "find", "list_images", "prune", "remove", "tag", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,12 @@ def find(name: str = BUILT_IN, *, engine: bool = True, cache: Cache | None = Non
         if image is not None:
             return confirmed(image) if engine else image
     return None
+
+
+def tag(name: str) -> str:
+    """Under which an engine holds the image of a name, whoever built it there."""
+    definition = load_definition(check_name(name))
+    return tag_of(name, definition.key) if definition else f"stockade/{name}:latest"
 
 
 def confirmed(image: Image) -> Image:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness.batch.attempt import INFRASTRUCTURE, Attempt, finished_attempt
 from harness.batch.boxes import SharedBoxes
@@ -29,6 +29,9 @@ WAIT_SECONDS = 60.0
 """How long a retry waits for a box to work again (an engine that is restarted)."""
 
 POLL_SECONDS = 1.0
+
+REFUSALS = 5
+"""A box that works and refuses a session so often is not waited for any longer."""
 
 
 async def run_batch(job: BatchJob, *, stop: Stop, watch: BatchWatch | None = None) -> Score:
@@ -126,13 +129,16 @@ class _Batch:
     async def _box_works(self, entry: Entry) -> None:
         """Wait, within bounds, until a box for this task can be had again."""
         self.boxes.forget()
-        until = time.monotonic() + WAIT_SECONDS
+        until, refusals = time.monotonic() + WAIT_SECONDS, 0
         while time.monotonic() < until and not self.stop.requested:
-            if await self._can_open(entry):
+            answer = await self._can_open(entry)
+            refusals += answer == "refused"
+            if answer == "opened" or refusals == REFUSALS:
                 return
             await asyncio.sleep(POLL_SECONDS)
 
-    async def _can_open(self, entry: Entry) -> bool:
+    async def _can_open(self, entry: Entry) -> Literal["opened", "refused", "no box"]:
+        """Whether a session can be opened; a box that works and refuses will go on to refuse."""
         made = make_job(replace(self.job.options.run, task=entry.folder))
         settings: dict[str, Any] = {
             "run": "probe",
@@ -143,12 +149,16 @@ class _Batch:
             box = await Box.choose(
                 made.wish, made.policy.isolation, chooser=self.boxes.choose, **settings
             )
+        except RunnerError:
+            self.boxes.forget()
+            return "no box"
+        try:
             await box.open()
         except RunnerError:
             self.boxes.forget()
-            return False
+            return "refused"
         await box.close()
-        return True
+        return "opened"
 
     def _place(self, entry: Entry, number: int) -> Path:
         return self.job.folder / "runs" / f"{entry.name}.{number}"

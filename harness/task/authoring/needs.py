@@ -86,7 +86,7 @@ def own_image(name: str) -> Need:
         found = sandbox_images.find(name, engine=False)
     except sandbox_images.ImageNameError as error:
         return Need(what, str(error), "name an image that `stockade images list` shows")
-    if found is None and not held(name):
+    if found is None and not held(name) and not held(sandbox_images.tag(name)):
         return Need(what, "is not built", f"stockade images build {name}")
     return Need(what)
 
