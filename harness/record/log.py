@@ -45,13 +45,19 @@ _SYNCED = {
 }
 
 
+_GUARDED = frozenset(
+    {"run/start", "run/resumed", "step/start", "tool/verdict", "verify/start", "run/end"}
+)
+"""Records after which something is done: their file must be there for others to read."""
+
+
 class EventLog:
     """An append-only, hash-chained log of one run.
 
     Promises:
-     1. A record is in the file, whole, when ``append`` returns, and the file is still in its
-        folder; else LogError, and the log takes no more: who goes on after that goes on unlogged,
-        so nobody should. Nobody else writes it at the same time.
+     1. A record is in the file, whole, when ``append`` returns; else LogError, and the log takes
+        no more: who goes on after that goes on unlogged, so nobody should. The same where the
+        file was removed: that is noticed before the next step or call. Nobody else writes it.
      2. Numbers begin at 0 and have no gap; each record is chained to the one before it.
      3. A log that is rotated goes on in a new file with the same chain; its closed parts lie
         beside it, and are read and verified with it.
@@ -202,6 +208,8 @@ class EventLog:
             f"{',' if fields else ''}{rest[1:]}"
         )
         digest = chain_hash(self._head, body)
+        if type in _GUARDED:
+            self._guard()
         self._put((f'{body[:-1]},"hash":"{digest}"}}\n').encode(), sync=type in self._synced)
         self._head = digest
         self._count = number + 1
@@ -238,8 +246,6 @@ class EventLog:
 
     def _put(self, line: bytes, *, sync: bool) -> None:
         try:
-            if not os.fstat(self._descriptor).st_nlink:
-                raise FileNotFoundError(errno.ENOENT, "the file was removed")
             written = os.write(self._descriptor, line)
             while written < len(line):
                 written += os.write(self._descriptor, line[written:])
@@ -250,6 +256,12 @@ class EventLog:
             self._broken = f"a record could not be written: {error.strerror}"
             self._drop_fragment()
             raise LogError(f"{self.path}: {self._broken}") from error
+
+    def _guard(self) -> None:
+        """Notice that the file is no longer in its folder, where nobody would ever read it."""
+        if not os.fstat(self._descriptor).st_nlink:
+            self._broken = "a record could not be written: the file was removed"
+            raise LogError(f"{self.path}: {self._broken}")
 
     def _rotate(self) -> None:
         """Close this file under its number and go on in a new one."""

@@ -12,6 +12,8 @@ from harness.record.parts import parts
 
 __all__ = ["read_events"]
 
+_loads = json.JSONDecoder().decode
+
 
 def read_events(path: str | Path) -> Iterator[dict[str, Any]]:
     """The records of a log in order, up to a torn last one.
@@ -34,7 +36,7 @@ def read_events(path: str | Path) -> Iterator[dict[str, Any]]:
 
 def _record(line: bytes, source: Path, number: int) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = _loads(line.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError) as error:
         raise LogError(f"{source}: record {number} is not JSON: {error}") from error
     if not isinstance(record, dict):

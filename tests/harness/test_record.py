@@ -256,9 +256,9 @@ def test_a_log_whose_file_was_removed_takes_no_more(tmp_path) -> None:
     log.append("run/start")
     (tmp_path / "e.jsonl").unlink()
     with pytest.raises(LogError, match="a record could not be written: the file was removed"):
-        log.append("notice")
+        log.append("tool/verdict")
     with pytest.raises(LogError, match="the file was removed"):
-        log.append("run/end")
+        log.append("notice")
 
 
 def test_two_cannot_write_the_same_log(tmp_path) -> None:
