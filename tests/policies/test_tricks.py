@@ -1,42 +1,82 @@
-"""Ways to make allowed programs do something else, each beside an allowed twin."""
+"""Tricks: words that make an allowed program run, write, read or reach what it must not."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from policies import Command, Decision, Policy, Verdict, load
+import policies
+from policies import Command, Decision, Policy
 
 CASES = Path(__file__).parent / "cases" / "tricks.txt"
+EFFECTS = {"runs", "writes", "reads", "reaches"}
 
 
-def rows() -> list[tuple[str, str]]:
-    found = [line.split(" :: ") for line in CASES.read_text().splitlines() if " :: " in line]
-    return [(row[0], row[1]) for row in found if not row[0].startswith("#")]
+@dataclass(frozen=True)
+class Trick:
+    """A denied command beside its allowed twin."""
+
+    profile: str
+    twin: tuple[str, ...]
+    words: tuple[str, ...]
+    effect: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.profile}: {shlex.join(self.words)}"
 
 
-@cache
-def policy() -> Policy:
-    return load("python-dev")
+def tricks() -> Iterator[Trick]:
+    profile = ""
+    for text in CASES.read_text().splitlines():
+        if text.startswith("## "):
+            profile = text[3:]
+        elif text and not text.startswith("# "):
+            pair, effect, source = text.split(" :: ")
+            twin, words = pair.split(" => ")
+            yield Trick(profile, tuple(shlex.split(twin)), tuple(shlex.split(words)), effect, source)
 
 
-def judged(text: str) -> Verdict:
-    return policy().judge(Command(tuple(shlex.split(text))))
+ALL = list(tricks())
+load = cache(policies.load)
 
 
-@pytest.mark.parametrize(("trick", "twin"), rows())
-def test_a_trick_is_denied_and_its_twin_is_not(trick, twin):
-    denied, allowed = judged(trick), judged(twin)
-    assert (denied.decision, allowed.decision) == (Decision.DENY, Decision.ALLOW), allowed.message
+def distance(one: tuple[str, ...], two: tuple[str, ...]) -> int:
+    """Words to insert, remove or exchange to make the one the other."""
+    row = list(range(len(two) + 1))
+    for at, word in enumerate(one, 1):
+        above, row = row, [at]
+        for column, other in enumerate(two, 1):
+            exchanged = above[column - 1] + (word != other)
+            row.append(min(above[column] + 1, row[-1] + 1, exchanged))
+    return row[-1]
 
 
-def test_there_are_at_least_150_tricks_no_further_than_two_words_from_their_twins():
-    far = [
-        (trick, twin)
-        for trick, twin in rows()
-        if len(set(shlex.split(trick)) - set(shlex.split(twin))) > 3
-    ]
-    assert (len(rows()) >= 150, far) == (True, [])
+def decision(policy: Policy, words: tuple[str, ...]) -> Decision:
+    return policy.judge(Command(words)).decision
+
+
+@pytest.mark.parametrize("trick", ALL, ids=str)
+def test_a_trick_is_denied_beside_an_allowed_twin(trick):
+    policy = load(trick.profile)
+    assert (decision(policy, trick.twin), decision(policy, trick.words)) == (
+        Decision.ALLOW,
+        Decision.DENY,
+    )
+
+
+def test_every_trick_is_its_twin_but_for_two_words():
+    far = [str(one) for one in ALL if distance(one.twin, one.words) > 2]
+    assert far == []
+    assert [str(one) for one in ALL if one.twin[0] != one.words[0]] == []
+
+
+def test_there_are_many_different_tricks_of_every_effect_with_their_sources():
+    assert len({(one.profile, one.words) for one in ALL}) == len(ALL) >= 150
+    assert {one.effect for one in ALL} == EFFECTS
+    assert all(one.source for one in ALL)
