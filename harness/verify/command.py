@@ -116,7 +116,9 @@ def objection(check: Check, report: dict[str, Any], missing: tuple[str, ...]) ->
     if report["forged"]:
         return "a test report does not carry the right seal"
     if report["changed"]:
-        return f"the test tool was changed while it ran: {', '.join(report['changed'][:3])}"
+        return (
+            f"the test tool or a test was changed while it ran: {', '.join(report['changed'][:3])}"
+        )
     if not report["guarded"]:
         return "the task's own tests were changed while they ran"
     if report["code"] != check.exit:

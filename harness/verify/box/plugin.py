@@ -2,7 +2,8 @@
 
 It is loaded before any conftest file and any code under test. It takes the key from its
 descriptor at once, so that code which comes later finds it neither in the environment nor in a
-file. At the end it says which functions of the test tool were replaced meanwhile.
+file. It sees for itself what each test function raised, and looks around each of them, and at the
+end, whether functions of the test tool, its plugins or the test itself were replaced meanwhile.
 
 Python 3.8 and later, pytest 6 and later: it runs in the box.
 """
@@ -13,12 +14,15 @@ import hmac
 import json
 import os
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Generator, Iterator, List, Set, Tuple
 
 import pytest
 
 WATCHED = ("_pytest.", "pluggy", "unittest.case")
 """Modules whose functions decide what a test reports."""
+
+DECIDING = ("_pytest.python", "_pytest.reports", "_pytest.runner", "_pytest.skipping", "pluggy")
+"""Those of them that are looked at around each test: few, since it costs each test its time."""
 
 HOOKS = (
     "pytest_collection_modifyitems",
@@ -56,11 +60,11 @@ def take() -> Callable[[Dict[str, Any]], None]:
     return send
 
 
-def functions() -> Dict[Tuple[str, str], Tuple[int, int]]:
+def functions(watched: Tuple[str, ...] = WATCHED) -> Dict[Tuple[str, str], Tuple[int, int]]:
     """Identity of each function of the test tool and of its code."""
     found = {}
     for name, module in list(sys.modules.items()):
-        if not name.startswith(WATCHED):
+        if not name.startswith(watched):
             continue
         for attribute, value in list(vars(module).items()):
             if getattr(value, "__module__", name) != name:
@@ -89,44 +93,77 @@ def reporter(send: Callable[[Dict[str, Any]], None]) -> Hooks:
     """
     before: Dict[Tuple[str, str], Tuple[int, int]] = {}
     plugins: List[int] = []
+    tracers: List[Any] = []
     paths: Dict[str, str] = {}
+    codes: Dict[str, int] = {}
+    raised: Set[str] = set()
+    changed: Set[str] = set()
+
+    def look(config: pytest.Config, watched: Tuple[str, ...]) -> None:
+        """Note what is no longer as it was when the session started."""
+        now = functions(watched)
+        mine = (name for name in before if name[0].startswith(watched))
+        changed.update(".".join(name) for name in mine if now.get(name) != before[name])
+        changed.update(late_hooks(config, plugins))
+        if [sys.gettrace(), sys.getprofile()] != tracers:
+            changed.add("sys.settrace")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(session: pytest.Session) -> None:
         """From here on no plugin and no function of the test tool should change."""
         plugins.extend(id(plugin) for plugin in session.config.pluginmanager.get_plugins())
+        tracers.extend([sys.gettrace(), sys.getprofile()])
         before.update(functions())
         send({"kind": "start"})
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(session: pytest.Session) -> None:
-        """Where each test lies."""
+        """Where each test lies, and what it is."""
         for item in session.items:
             paths[item.nodeid] = os.path.realpath(str(item.fspath))
+            codes[item.nodeid] = code_of(item)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
+        """What the test function itself raised, whatever is reported of it later."""
+        look(pyfuncitem.config, DECIDING)
+        if code_of(pyfuncitem) != codes.get(pyfuncitem.nodeid):
+            changed.add(pyfuncitem.nodeid)
+        outcome = yield
+        if outcome.excinfo is not None:
+            raised.add(pyfuncitem.nodeid)
+        look(pyfuncitem.config, DECIDING)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         """One phase of one test; an expected failure is not a pass."""
         address = paths.get(report.nodeid, "") + "::" + report.nodeid.partition("::")[2]
         outcome = "xpassed" if hasattr(report, "wasxfail") else report.outcome
+        if report.when == "call" and outcome == "passed" and report.nodeid in raised:
+            outcome = "failed"
         send({"kind": "phase", "test": address, "when": report.when, "outcome": outcome})
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         """The end, with what was replaced meanwhile."""
-        now = functions()
-        changed = {".".join(name) for name in before if now.get(name) != before[name]}
-        changed.update(late_hooks(session.config, plugins))
+        look(session.config, WATCHED)
         send({"kind": "finish", "code": int(exitstatus), "changed": sorted(changed)[:20]})
 
     hooks = Hooks()
     vars(hooks).update(
         pytest_sessionstart=pytest_sessionstart,
         pytest_collection_finish=pytest_collection_finish,
+        pytest_pyfunc_call=pytest_pyfunc_call,
         pytest_runtest_logreport=pytest_runtest_logreport,
         pytest_sessionfinish=pytest_sessionfinish,
     )
     return hooks
+
+
+def code_of(item: object) -> int:
+    """Identity of the code of a test function; that of None for a test that is no function."""
+    function = getattr(item, "obj", None)
+    return id(getattr(getattr(function, "__func__", function), "__code__", None))
 
 
 def late_hooks(config: pytest.Config, plugins: List[int]) -> Iterator[str]:

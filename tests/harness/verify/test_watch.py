@@ -137,6 +137,88 @@ for thing in gc.get_objects():
     assert "pytest_runtest_makereport" in place.report()["changed"]
 
 
+PASSING_TRICKS = {
+    "a call that is patched, and put back when all is over": """
+        import _pytest.runner as runner
+        kept = runner.CallInfo.__dict__["from_call"]
+        def from_call(cls, func, when, reraise=None):
+            call = kept.__func__(cls, func, when, reraise)
+            call.excinfo, call._result = None, None
+            if when == "teardown":
+                runner.CallInfo.from_call = kept
+            return call
+        runner.CallInfo.from_call = classmethod(from_call)
+    """,
+    "reports that are patched during the call, and put back": """
+        import _pytest.reports as reports
+        kept = reports.TestReport.__dict__["from_item_and_call"]
+        def from_item_and_call(cls, item, call):
+            report = kept.__func__(cls, item, call)
+            report.outcome, report.longrepr = "passed", None
+            if call.when == "teardown":
+                reports.TestReport.from_item_and_call = kept
+            return report
+        def add(a, b):
+            reports.TestReport.from_item_and_call = classmethod(from_item_and_call)
+    """,
+    "a set-up function that empties the test": """
+        import sys
+        def empty(): pass
+        frame = sys._getframe(1)
+        while "test_calc" not in frame.f_code.co_filename:
+            frame = frame.f_back
+        frame.f_globals["setup_function"] = lambda test: setattr(test, "__code__", empty.__code__)
+    """,
+    "a plugin that takes itself out again": """
+        import gc, pytest
+        class Liar:
+            @pytest.hookimpl(hookwrapper=True)
+            def pytest_runtest_makereport(self, item, call):
+                outcome = yield
+                outcome.get_result().outcome = "passed"
+                if call.when == "teardown":
+                    item.config.pluginmanager.unregister(self)
+        for thing in gc.get_objects():
+            if isinstance(thing, pytest.PytestPluginManager):
+                thing.register(Liar())
+                break
+    """,
+    "a tracer that steps over the assertion": """
+        import sys
+        def step(frame, event, arg):
+            if event == "line":
+                try:
+                    frame.f_lineno = frame.f_code.co_firstlineno + 2
+                except ValueError:
+                    pass
+            return step
+        sys.settrace(lambda f, *_: step if f.f_code.co_name == "test_add" else None)
+    """,
+}
+
+
+@pytest.mark.parametrize("trick", PASSING_TRICKS.values(), ids=PASSING_TRICKS)
+def test_code_that_bends_a_report_and_hides_it_does_not_pass(place: Place, trick: str) -> None:
+    place.write("tests/test_calc.py", TEST + "    done = True\n")
+    place.write("workspace/calc.py", BAD + textwrap.dedent(trick))
+    assert not place.passed()
+
+
+def test_what_a_test_itself_patches_and_puts_back_does_no_harm(place: Place) -> None:
+    place.write("workspace/calc.py", GOOD)
+    patching = """
+        import sys
+        import pytest
+        def test_patching(monkeypatch):
+            monkeypatch.setattr("_pytest.runner.CallInfo.from_call", None)
+            monkeypatch.undo()
+            sys.settrace(lambda *_: None)
+            sys.settrace(None)
+    """
+    place.write("tests/test_calc.py", TEST + textwrap.dedent(patching))
+    assert place.passed()
+
+
 def test_tests_that_change_under_way_are_seen(place: Place) -> None:
     place.write("workspace/calc.py", GOOD)
     place.write("tests/test_zzz.py", "def test_x():\n    assert False\n")
