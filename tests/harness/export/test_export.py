@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -55,14 +56,20 @@ async def test_atif_has_every_step_with_its_results(tmp_path: Path) -> None:
     }
 
 
+def downloaded(package: str, tmp_path: Path) -> Path:
+    """The wheel of a package, without what it depends on."""
+    wheels = tmp_path / "wheels"
+    pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
+    argv = [*pip, "--python-version", "3.12", "-d", str(wheels), package]
+    subprocess.run(argv, check=True, capture_output=True)
+    (wheel,) = wheels.glob("*.whl")
+    return wheel
+
+
 @pytest.mark.network
 async def test_harbors_own_models_accept_the_trajectory(tmp_path: Path) -> None:
     text = await exported(tmp_path, "atif")
-    wheels = tmp_path / "wheels"
-    pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
-    argv = [*pip, "--python-version", "3.12", "-d", str(wheels), "harbor"]
-    subprocess.run(argv, check=True, capture_output=True)
-    (wheel,) = wheels.glob("*.whl")
+    wheel = downloaded("harbor", tmp_path)
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from harbor.models.trajectories import Trajectory\n"
@@ -102,6 +109,42 @@ async def test_swe_bench_gets_its_prediction(tmp_path: Path) -> None:
             "model_patch": "diff --git a/x b/x\n",
         }
     }
+
+
+READS_PREDICTIONS = """
+import json, sys, types
+for name, needs in {"datasets": ("Dataset", "load_dataset", "load_from_disk"),
+                    "dotenv": ("load_dotenv",), "tqdm": ("tqdm",)}.items():
+    module = types.ModuleType(name)  # what the reader of predictions does not use
+    for one in needs:
+        setattr(module, one, lambda *given: None)
+    sys.modules[name] = module
+package = types.ModuleType("swebench")
+package.__path__ = [sys.argv[1] + "/swebench"]
+harness = types.ModuleType("swebench.harness")
+harness.__path__ = [sys.argv[1] + "/swebench/harness"]
+sys.modules |= {"swebench": package, "swebench.harness": harness}
+from swebench.harness.utils import get_predictions_from_file
+print(json.dumps(get_predictions_from_file(sys.argv[2], "any", "test")))
+"""
+
+
+@pytest.mark.network
+async def test_swe_benchs_own_reader_accepts_the_predictions(tmp_path: Path) -> None:
+    path = tmp_path / "preds.json"
+    path.write_text(await exported(tmp_path, "swebench"))
+    wheel = downloaded("swebench", tmp_path)
+    place = tmp_path / "unpacked"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(place)
+    argv = [sys.executable, "-c", READS_PREDICTIONS, str(place), str(path)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (read,) = json.loads(done.stdout)
+    keys = {"instance_id", "model_name_or_path", "model_patch"}
+    assert ({*read}, read["instance_id"]) == (keys, "fix-it")
+    used = "".join(p.read_text() for p in (place / "swebench" / "harness").glob("run_eval*.py"))
+    assert [key for key in keys if f'"{key}"' not in used] == []
 
 
 async def test_a_script_made_of_a_run_gives_the_same_replies(tmp_path: Path) -> None:
