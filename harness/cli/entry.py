@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -15,6 +16,16 @@ __all__ = ["root", "run_command"]
 
 BROKEN_PIPE = 141
 """What a shell reports of a program that wrote where nobody reads."""
+
+PLAIN = {
+    errno.EACCES: "",
+    errno.EDQUOT: "; free some, or name another folder with --out or XDG_STATE_HOME",
+    errno.EMFILE: "; raise the limit of open files (ulimit -n)",
+    errno.ENOSPC: "; free some, or name another folder with --out or XDG_STATE_HOME",
+    errno.EPERM: "",
+    errno.EROFS: "",
+}
+"""What the system refuses an operator, with the cure where one is known: no fault of ours."""
 
 root = LazyGroup("stockade", COMMANDS, overview())
 click.version_option(package_name="stockade-harness", message="%(version)s")(root)
@@ -46,6 +57,10 @@ def report(error: Exception) -> int:
     if isinstance(code, int):
         click.echo(f"stockade: {error}", err=True)
         return code
+    if isinstance(error, OSError) and error.errno in PLAIN:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"stockade: {place}{error.strerror}{PLAIN[error.errno]}", err=True)
+        return 3
     click.echo(f"stockade: internal error: {type(error).__name__}: {error}", err=True)
     if os.environ.get("STOCKADE_DEBUG"):
         import traceback

@@ -86,8 +86,11 @@ def write_report(folder: Path, target: Path | None = None) -> Path:
     )
     path = target or folder / "report.html"
     temporary = path.with_name(path.name + ".part")
-    temporary.write_text(render_page(view), "utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(render_page(view), "utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
     return path
 
 

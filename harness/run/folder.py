@@ -100,8 +100,11 @@ def read_object(path: Path) -> dict[str, Any] | None:
 def write_object(path: Path, value: dict[str, Any]) -> None:
     """A JSON object, by a new file and a rename."""
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(path)
+    try:
+        part.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def new_id(now: dt.datetime | None = None) -> str:

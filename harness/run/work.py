@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ __all__ = ["Work", "begin", "describe", "sweep_scratch", "tell", "tell_box"]
 
 SCRATCH = "scratch"
 OWNER = "owner"
+FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,4 +130,6 @@ def describe(error: Exception) -> str:
     """An error in one text; a fault of our own code says so."""
     if isinstance(getattr(error, "exit_code", None), int):
         return str(error)
+    if isinstance(error, OSError) and error.errno in FULL:
+        return "no space is left where the run folder lies; free some, or name another with --out"
     return f"internal error: {type(error).__name__}: {error}"

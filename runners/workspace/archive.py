@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-from runners.errors import ProtocolError, WorkspaceError
+from runners.errors import ProtocolError, RunnerError, WorkspaceError
 from runners.supervisor.fault import Refusal
 from runners.supervisor.pack import Writer
 from runners.supervisor.unpack import unpack
@@ -145,6 +145,8 @@ def read_archive(
                 wanted=None if wanted is None else lambda name: wanted(to_text(name)),
             )
         except Refusal as error:
+            if error.code == "no-space":  # it is our own disk that is full, not the box's
+                raise RunnerError(f"no space is left on the device of {dest}; free some") from None
             raise ProtocolError(f"what came out of the box is refused: {error.message}") from None
     complete = all(item.path != "." for item in refused)
     return Tree(items, tuple(refused), complete)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
 
 import pytest
 
@@ -163,3 +165,19 @@ def test_a_file_that_cannot_be_written_is_2_before_anything_runs(stockade, tmp_p
 
 def test_an_empty_instruction_is_2(stockade) -> None:
     assert plain(stockade("run", "--instruction", " ", "--agent", "nop"), 2, "--instruction")
+
+
+def test_a_full_disk_is_said_so_with_the_cure(stockade, task) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    stockade.state.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(stockade.state)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        (stockade.state / "filler").write_bytes(bytes(60 << 10))
+        done = stockade.run(task.path, "--agent", "nop")
+        assert plain(done, 3, "No space left on device", "XDG_STATE_HOME")
+        assert "internal error" not in done.err
+    finally:
+        subprocess.run(["umount", str(stockade.state)], check=True)
