@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from harness.message import ToolCall
 from harness.pipeline.admission import Admission
@@ -16,6 +18,9 @@ from harness.signal import Signal
 from runners import RunnerError
 
 __all__ = ["Batch", "Scheduler"]
+
+_Line: TypeAlias = deque[tuple[Case, asyncio.Task[None] | None]]
+"""Calls that were started and not concluded, in the model's order; None: it is over."""
 
 
 @dataclass(slots=True)
@@ -42,6 +47,7 @@ class Scheduler:
     Promises:
      1. Verdicts and approvals come first, in order; then bodies; results in the model's order.
      2. Consecutive calls that are safe to overlap share a pool; every other one is a barrier.
+        Whether one is safe, and whether its tool is still there, is asked right before its start.
      3. After cancellation, a spent budget or a broken box nothing new starts, and every call that
         did not run has a result that says so.
     """
@@ -55,11 +61,15 @@ class Scheduler:
         """Run the calls of one reply."""
         batch = Batch()
         cases = await self._admit(calls, step, signal, batch)
-        index = 0
-        while index < len(cases):
-            group = self._group(cases, index)
-            await self._run_group(group, batch)
-            index += len(group)
+        line: _Line = deque()
+        try:
+            for case in cases:
+                shared = await self._turn(case, line, batch) and len(cases) > 1
+                line.append((case, await self._start(case, batch, shared=shared)))
+            while line:
+                await self._settle(line, batch)
+        finally:
+            await _end(line)
         return batch
 
     async def _admit(
@@ -92,36 +102,45 @@ class Scheduler:
             return None
         return "the run's budget is spent"
 
-    def _group(self, cases: Sequence[Case], start: int) -> Sequence[Case]:
-        """The cases from ``start`` that may run together; at least one."""
-        end = start
-        while end < len(cases) and (not cases[end].ready or _overlaps(cases[end])):
-            end += 1
-        return cases[start : max(end, start + 1)]
+    async def _turn(self, case: Case, line: _Line, batch: Batch) -> bool:
+        """Wait until a call may start; whether others may overlap with it."""
+        while True:
+            shared = _overlaps(case)
+            if not line or not case.ready or (shared and len(_running(line)) < self.pool):
+                return shared
+            await self._settle(line, batch)
 
-    async def _run_group(self, group: Sequence[Case], batch: Batch) -> None:
-        running = [case for case in group if case.ready]
-        if len(running) <= 1:
-            for case in group:
-                await self._run_one(case, batch)
-                await self._conclude(case, batch)
+    async def _start(self, case: Case, batch: Batch, *, shared: bool) -> asyncio.Task[None] | None:
+        """Run a call: to its end, or beside others."""
+        if not case.ready:
+            return None
+        self._look_again(case)
+        if shared:
+            return asyncio.create_task(self._run_one(case, batch))
+        await self._run_one(case, batch)
+        return None
+
+    async def _settle(self, line: _Line, batch: Batch) -> None:
+        """Wait until a started call is over; conclude those whose turn has come."""
+        running = _running(line)
+        if running:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for _, task in line:
+            if task is not None and task.done():
+                task.result()  # a broken log ends the batch here
+        while line and (line[0][1] is None or line[0][1].done()):
+            await self._conclude(line.popleft()[0], batch)
+
+    def _look_again(self, case: Case) -> None:
+        """Refuse a tool that earlier calls of the batch took away; what was judged is not there."""
+        name = case.call.name
+        entry = self.admission.registry.entry(name)
+        if entry is case.entry:
             return
-        pool = asyncio.Semaphore(self.pool)
-
-        async def run(case: Case) -> None:
-            async with pool:
-                await self._run_one(case, batch)
-
-        tasks = {id(case): asyncio.create_task(run(case)) for case in running}
-        try:
-            for case in group:
-                if id(case) in tasks:
-                    await tasks[id(case)]
-                await self._conclude(case, batch)
-        finally:
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
+        self._release(case)
+        change = "removed" if entry is None else "replaced"
+        message = f"{name}: not executed, the tool was {change} since the call was looked at"
+        case.fail(FailureKind.UNKNOWN_TOOL, message, code="TOOL_CHANGED")
 
     async def _run_one(self, case: Case, batch: Batch) -> None:
         if not case.ready:
@@ -143,11 +162,14 @@ class Scheduler:
             )
 
     def _drop(self, case: Case, why: str) -> None:
+        self._release(case)
+        message = f"{case.call.name}: not executed, {why}"
+        case.fail(FailureKind.ABORTED, message, code="ABORTED_BEFORE_DISPATCH", skip_post=True)
+
+    def _release(self, case: Case) -> None:
         if case.reserved:
             case.reserved = False
             self.dispatch.ledger.release(case.call.name)
-        message = f"{case.call.name}: not executed, {why}"
-        case.fail(FailureKind.ABORTED, message, code="ABORTED_BEFORE_DISPATCH", skip_post=True)
 
     async def _conclude(self, case: Case, batch: Batch) -> None:
         batch.denials += case.denied
@@ -156,6 +178,19 @@ class Scheduler:
 
 
 _BROKEN = "the box failed"
+
+
+def _running(line: _Line) -> list[asyncio.Task[None]]:
+    return [task for _, task in line if task is not None and not task.done()]
+
+
+async def _end(line: _Line) -> None:
+    """Leave nothing behind when a batch ends early."""
+    tasks = [task for _, task in line if task is not None]
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _overlaps(case: Case) -> bool:

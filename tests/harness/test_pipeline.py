@@ -1208,6 +1208,65 @@ async def test_verdicts_of_a_batch_come_before_any_body() -> None:
     assert trail == ["judge a", "judge b", "run a", "run b"]
 
 
+async def test_whether_calls_overlap_is_asked_anew_before_each_start() -> None:
+    safe, ended, at_start = True, [], []
+    gate = asyncio.Event()
+
+    async def body(arguments: dict[str, Any], execution: Execution) -> str:
+        nonlocal safe
+        at_start.append((execution.call_id, list(ended)))
+        if execution.call_id == "c1":
+            safe = False
+            asyncio.get_running_loop().call_later(0.01, gate.set)
+        elif execution.call_id == "c2":
+            await gate.wait()
+        ended.append(execution.call_id)
+        return "x"
+
+    tool = tool_of("f", body, concurrency_safe=lambda _: safe)
+    pipeline = Pipeline(Registry([tool]), pool=2)
+    await pipeline.run([call("f", {}, f"c{n}") for n in (1, 2, 3)])
+    assert at_start == [("c1", []), ("c2", ["c1"]), ("c3", ["c1", "c2"])]
+
+
+async def test_a_free_place_in_the_pool_is_taken_while_a_slow_first_call_runs() -> None:
+    gate, order = asyncio.Event(), []
+
+    async def body(arguments: dict[str, Any], execution: Execution) -> str:
+        order.append(execution.call_id)
+        if execution.call_id == "c1":
+            await gate.wait()
+        if execution.call_id == "c4":
+            gate.set()
+        return execution.call_id
+
+    pipeline = Pipeline(Registry([tool_of("f", body, concurrency_safe=True)]), pool=2)
+    batch = await pipeline.run([call("f", {}, f"c{n}") for n in (1, 2, 3, 4)])
+    assert order == ["c1", "c2", "c3", "c4"]
+    assert [result.content for result in batch.results] == ["c1", "c2", "c3", "c4"]
+
+
+@pytest.mark.parametrize("change", ["removed", "replaced"])
+async def test_a_tool_that_a_call_of_the_batch_took_away_is_not_run(change: str) -> None:
+    ran: list[str] = []
+    registry = Registry([tool_of("f", lambda *_: ran.append("old"), inline=True)])
+
+    def swap(*_: Any) -> str:
+        registry.unregister("f")
+        if change == "replaced":
+            registry.register(tool_of("f", lambda *_: ran.append("new"), inline=True))
+        return "ok"
+
+    registry.register(tool_of("swap", swap, inline=True))
+    pipeline = Pipeline(registry)
+    batch = await pipeline.run([call("swap", {}, "c1"), call("f", {}, "c2")])
+    assert (ran, pipeline.ledger.tool_calls) == ([], 1)
+    assert batch.results[1].content == (
+        f"Unknown tool: f: not executed, the tool was {change} since the call was looked at"
+    )
+    assert batch.results[1].error.code == "TOOL_CHANGED"
+
+
 def test_a_hook_must_be_callable() -> None:
     with pytest.raises(RegistrationError):
         pipeline_of(tool_of()).hooks.before("no")  # type: ignore[arg-type]
