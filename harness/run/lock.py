@@ -65,7 +65,11 @@ def model_facts(name: str | None) -> dict[str, Any] | None:
     kind, _, rest = name.partition(":")
     if kind != "scripted":
         return {"name": name}
-    return {"name": name, "digest": f"sha256:{hashlib.sha256(Path(rest).read_bytes()).hexdigest()}"}
+    # The content is what counts, wherever the file lies and from wherever it is named.
+    return {
+        "name": f"scripted:{Path(rest).name}",
+        "digest": f"sha256:{hashlib.sha256(Path(rest).read_bytes()).hexdigest()}",
+    }
 
 
 def tools_digest(session: Session, policy: Policy) -> str:
