@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,25 +36,33 @@ def read_file_tool(box: ToolBox) -> Tool:
         data = await read_all(box, path)
         if b"\0" in data[:8192]:
             raise ToolError(f"{path}: is not a text file", type="NotText")
-        lines = data.decode("utf-8", "replace").splitlines(keepends=True)
+        text, foreign = _decoded(data)
+        lines = text.splitlines(keepends=True)
         first = arguments.get("start_line", 1)
         last = min(arguments.get("end_line", len(lines)), len(lines))
         if first > max(len(lines), 1):
             raise ToolError(f"{path}: has only {len(lines)} lines", type="NoSuchLine")
         shown = lines[first - 1 : last]
-        return {
+        value = {
             "path": path,
             "text": "".join(shown),
             "start_line": first,
             "end_line": first - 1 + len(shown),
             "total_lines": len(lines),
         }
+        return {**value, "foreign_bytes": foreign} if foreign else value
 
     def render(arguments: dict[str, Any], value: Any) -> str:  # noqa: ANN401
-        if not arguments.get("numbers"):
-            return str(value["text"])
-        lines = value["text"].splitlines(keepends=True)
-        return "".join(f"{value['start_line'] + i:>6}\t{line}" for i, line in enumerate(lines))
+        text = str(value["text"])
+        if arguments.get("numbers"):
+            lines = enumerate(text.splitlines(keepends=True), value["start_line"])
+            text = "".join(f"{number:>6}\t{line}" for number, line in lines)
+        foreign = value.get("foreign_bytes")
+        if not foreign:
+            return text
+        end = "" if text.endswith("\n") else "\n"
+        bytes_are = "1 byte of the file is" if foreign == 1 else f"{foreign} bytes of the file are"
+        return f"{text}{end}[{bytes_are} not UTF-8; each is shown as \ufffd.]"
 
     return Tool(
         name="read_file",
@@ -76,6 +85,16 @@ def read_file_tool(box: ToolBox) -> Tool:
 def _rules(arguments: dict[str, Any]) -> Iterable[str]:
     if arguments.get("end_line", 1 << 62) < arguments.get("start_line", 1):
         yield "$.end_line: must not be before start_line"
+
+
+def _decoded(data: bytes) -> tuple[str, int]:
+    """The text, and how many bytes of it are no UTF-8; each of those becomes U+FFFD."""
+    try:
+        return data.decode("utf-8"), 0
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "surrogateescape")
+    known = re.sub("[\udc80-\udcff]", "\ufffd", text)
+    return known, sum(1 for one in text if "\udc80" <= one <= "\udcff")
 
 
 async def read_all(box: ToolBox, path: str, most: int = MOST_BYTES) -> bytes:

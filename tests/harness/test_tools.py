@@ -112,6 +112,24 @@ async def test_an_empty_file_is_empty_text() -> None:
     assert (await scripted(files={"a": ""})("read_file", path="a")).content == ""
 
 
+@pytest.mark.parametrize(
+    ("data", "content"),
+    [
+        (b"caf\xe9\n", "caf\ufffd\n[1 byte of the file is not UTF-8; each is shown as \ufffd.]"),
+        (
+            b"\xff\xfeA",
+            "\ufffd\ufffdA\n[2 bytes of the file are not UTF-8; each is shown as \ufffd.]",
+        ),
+        ("caf\u00e9 \ufffd".encode(), "caf\u00e9 \ufffd"),
+    ],
+)
+async def test_bytes_that_are_no_text_are_counted_and_said(data: bytes, content: str) -> None:
+    box = scripted()
+    await box.session.write_file("a", data)
+    result = await box("read_file", path="a")
+    assert (result.ok, result.content) == (True, content)
+
+
 async def test_what_is_no_text_is_said() -> None:
     result = await scripted(files={"a": "x\0y"})("read_file", path="a")
     assert result.error.type == "NotText"
