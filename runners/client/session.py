@@ -35,7 +35,7 @@ __all__ = ["SupervisedSession"]
 
 T = TypeVar("T")
 
-LOOK_SECONDS = 60.0
+LOOK_SECONDS = 60.0  # what an operation may take where programs may take longer
 TREE_SECONDS = 600.0
 STAGES_MAX = 256
 LIST_MAX = 64 << 20
@@ -336,8 +336,9 @@ class SupervisedSession:
             fault = fault_of(done, path)
             return read(done, bytes(held)) if fault is None else fault
 
+        seconds = min(LOOK_SECONDS, self._setup.limits.wall_seconds)
         return await self._link.call(
-            operation, request, seconds=LOOK_SECONDS, judge=judge, source=source, sink=sink
+            operation, request, seconds=seconds, judge=judge, source=source, sink=sink
         )
 
 
