@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 SOURCES := policies runners harness sandbox_images tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-peers demo examples test test-all check lint type imports images bench clean
+.PHONY: help setup setup-peers demo examples test test-all again check lint type imports images bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test: setup ## the tests, without slow ones and without a network
 
 test-all: setup examples ## every test
 	@$(PYTEST)
+
+again: setup ## only the tests that failed in the last run
+	@$(PYTEST) --last-failed --last-failed-no-failures none
 
 check: lint type imports test ## lint, types, import contracts and tests
 
