@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -211,8 +213,22 @@ class SupervisedSession:
             value = value_of(done, size=int, created=bool)
             return Written(path, value["size"], value["created"])
 
+        temporary = f".stockade-{secrets.token_hex(8)}"
         request = {"root": root, "path": path, "mode": mode, "expect": expect}
-        return await self._look("write_file", request, read, path=path, source=data)
+        request["temporary"] = temporary
+        written: Written | Fault | None = None
+        try:
+            written = await self._look("write_file", request, read, path=path, source=data)
+        finally:
+            if written is None or (isinstance(written, Fault) and written.code == "other"):
+                await self._discard(root, path, temporary)
+        return written
+
+    async def _discard(self, root: Root, path: str, temporary: str) -> None:
+        """A write that was ended between its two steps leaves a file with an odd name."""
+        request = {"root": root, "path": path, "temporary": temporary}
+        with contextlib.suppress(RunnerError):
+            await self._look("discard", request, lambda *_: None, path=path)
 
     async def list_dir(
         self, path: str = ".", *, root: Root = "workspace", limit: int = 1000

@@ -118,8 +118,18 @@ def write_file(request: "Request", box: "Box", inp: int, _out: int) -> "Request"
         bytes(data),
         request.get("mode"),
         request.get("expect"),
+        named(request["temporary"]),
     )
     return {"size": size, "created": created}
+
+
+@operation
+def discard(request: "Request", box: "Box", _inp: int, _out: int) -> "Request":
+    """Remove what a write that was ended left behind."""
+    from runners.supervisor import files
+
+    files.discard(root_of(request, box), named(request["path"]), named(request["temporary"]))
+    return {}
 
 
 @operation

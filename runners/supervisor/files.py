@@ -10,7 +10,7 @@ import stat
 from runners.supervisor.fault import Refusal, refusal
 from runners.supervisor.path import open_beneath
 
-__all__ = ["kind_of", "list_dir", "read_file", "write_file"]
+__all__ = ["discard", "kind_of", "list_dir", "read_file", "write_file"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
 
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+TEMPORARY = b".stockade-"
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 CHUNK = 1 << 18
@@ -118,23 +119,46 @@ def describe(folder: int, name: bytes) -> "Entry":
 
 
 def write_file(
-    root: int, path: bytes, data: bytes, mode: "int | None", expect: "bytes | None"
+    root: int,
+    path: bytes,
+    data: bytes,
+    mode: "int | None",
+    expect: "bytes | None",
+    temporary: bytes = b"",
 ) -> "tuple[int, bool]":
     """Write a file whole, by a new file and a rename: its size, and whether it is new.
 
     A hard link elsewhere keeps the old content. A symbolic link stays, and what it points to is
-    written, if that lies below the root.
+    written, if that lies below the root. ``temporary`` is what the new file is called until then.
     """
     folder, name = open_target(root, path)
     try:
         old = existing(folder, name)
         check_expected(folder, name, old, expect)
-        replace(folder, name, data, mode, old)
+        replace(folder, name, data, mode, old, temporary or temporary_name())
     except OSError as error:
         raise refusal(error) from None
     finally:
         os.close(folder)
     return len(data), old is None
+
+
+def discard(root: int, path: bytes, temporary: bytes) -> None:
+    """Remove the new file of a write that was ended before its rename, if it is there."""
+    if not temporary.startswith(TEMPORARY) or b"/" in temporary:
+        raise Refusal("name", b"", "this is not the name of a temporary file")
+    folder, _ = open_target(root, path)
+    try:
+        os.unlink(temporary, dir_fd=folder)
+    except OSError:
+        pass  # the write ended well, or had not begun
+    finally:
+        os.close(folder)
+
+
+def temporary_name() -> bytes:
+    """A name that nobody else uses."""
+    return TEMPORARY + os.urandom(8).hex().encode()
 
 
 def open_target(root: int, path: bytes) -> "tuple[int, bytes]":
@@ -247,10 +271,14 @@ def digest_of(folder: int, name: bytes) -> bytes:
 
 
 def replace(
-    folder: int, name: bytes, data: bytes, mode: "int | None", old: "os.stat_result | None"
+    folder: int,
+    name: bytes,
+    data: bytes,
+    mode: "int | None",
+    old: "os.stat_result | None",
+    temporary: bytes,
 ) -> None:
     """Put new content under a name in one step; the mode is given, else kept, else usual."""
-    temporary = b".stockade-" + os.urandom(8).hex().encode()
     descriptor = os.open(temporary, CREATE, 0o666, dir_fd=folder)
     try:
         try:

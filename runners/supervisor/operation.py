@@ -17,6 +17,7 @@ FILES = "fileops"
 OPERATIONS = {
     "read_file": FILES,
     "write_file": FILES,
+    "discard": FILES,
     "list_dir": FILES,
     "find_files": FILES,
     "search_text": FILES,
