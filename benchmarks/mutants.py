@@ -52,6 +52,7 @@ TESTS = [
     "registry",
     "schema",
     "approval",
+    "action",
     "context",
     "events",
     "model",
@@ -111,21 +112,34 @@ def mutants(module: str) -> Iterator[Mutant]:
 
 
 def _spots(node: ast.AST, lines: frozenset[int]) -> Iterator[tuple[ast.AST, frozenset[int]]]:
-    """Nodes that can be changed, each with the lines of the statement that it stands in."""
+    """Nodes that can be changed, each with the lines of the statement that it stands in.
+
+    What runs at import has no lines: every test reaches it.
+    """
     for child in ast.iter_child_nodes(node):
         around = lines
         if isinstance(child, ast.stmt):
             if _is_no_code(child):
                 continue
-            body = getattr(child, "body", None)
-            end = body[0].lineno - 1 if body else child.end_lineno or child.lineno
-            around = frozenset(range(child.lineno, max(end, child.lineno) + 1))
+            around = _lines(child) if lines or _is_body(node, child) else frozenset()
         if isinstance(child, ast.JoinedStr | ast.arg) or child is getattr(node, "annotation", 0):
             continue
         if child is getattr(node, "returns", 0) or _is_type(node):
             continue
         yield child, around
         yield from _spots(child, around)
+
+
+def _lines(statement: ast.stmt) -> frozenset[int]:
+    """Those of the statement itself, without what stands below it."""
+    body = getattr(statement, "body", None)
+    end = body[0].lineno - 1 if body else statement.end_lineno or statement.lineno
+    return frozenset(range(statement.lineno, max(end, statement.lineno) + 1))
+
+
+def _is_body(node: ast.AST, child: ast.stmt) -> bool:
+    """Whether a statement runs when a function is called; others run when it is imported."""
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and child in node.body
 
 
 def _is_type(node: ast.AST) -> bool:

@@ -55,7 +55,7 @@ class View(Sequence[Message]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"View({list(self)!r})"
+        return f"<{len(self)} messages>"  # asyncio.run asks for it, whatever the length
 
 
 class Transcript:

@@ -71,6 +71,24 @@ async def test_one_question_a_call_and_a_yes_covers_one_call() -> None:
     assert (first.ok, second.ok, len(approver.asked)) == (True, False, 2)
 
 
+async def test_the_one_who_is_asked_sees_the_whole_question() -> None:
+    approver = Answering(True)
+    judge = TableJudge(tools={"f": "ask"})
+    tool = tool_of("f", tier="write")
+    await Pipeline(Registry([tool]), judge=judge, approver=approver).call(call("f", '{"text":"x"}'))
+    [request] = approver.asked
+    assert request == ApprovalRequest(
+        tool="f",
+        call_id="c1",
+        summary='f {"text":"x"}',
+        reason="may f run?",
+        rule="f-rule",
+        tier="write",
+        arguments='{"text":"x"}',
+        signal=request.signal,
+    )
+
+
 async def test_a_hook_and_the_policy_together_ask_once() -> None:
     async def hook(_: CallInfo, call_next: Any) -> Any:
         return Ask("it is late")

@@ -20,6 +20,7 @@ from harness.models.scripted import ScriptedModel
 from harness.registry import Registry
 from harness.signal import Signal
 from harness.tool import Execution, Tool
+from policies import Budgets
 from runners import LostError
 from tests.harness.doubles import Recorder, TableJudge, agent_of, asks, call, says, tool_of
 
@@ -256,6 +257,40 @@ def test_a_cap_out_of_range_names_its_tool() -> None:
     with pytest.raises(BudgetError, match=r"budget per_tool\.fly: must be a whole number from 1"):
         Budget(per_tool={"walk": 1, "fly": 0})
     assert Budget(steps=1, tool_calls=1, per_tool={"walk": 1}, tokens=1, cost=0.01).tokens == 1
+
+
+def test_a_policys_budgets_are_taken_over_whole() -> None:
+    budgets = Budgets(steps=3, tool_calls=4, wall_seconds=5, per_tool={"fly": 6})
+    made = Budget.of(budgets, tokens=7, cost=8.5)
+    assert made == Budget(3, 4, 5, {"fly": 6}, tokens=7, cost=8.5)
+
+
+async def test_everything_that_was_reported_is_in_what_was_spent() -> None:
+    usage = Usage(input_tokens=60, output_tokens=5, cost=0.25)
+    replies = [Reply("", (call("echo"),), usage), Reply("ok", (), usage)]
+    result = await agent_of(*replies, tools=[tool_of()]).run("go")
+    spent = result.spent.to_dict()
+    assert spent.pop("wall_seconds") > 0
+    assert spent == {
+        "steps": 2,
+        "tool_calls": 1,
+        "per_tool": {"echo": 1},
+        "input_tokens": 120,
+        "output_tokens": 10,
+        "cost": 0.5,
+    }
+
+
+async def test_no_timer_of_a_run_is_left_behind() -> None:
+    loop = asyncio.get_running_loop()
+    before = [handle for handle in loop._scheduled if not handle.cancelled()]
+    await agent_of(asks(("echo", {})), says("ok"), tools=[tool_of()]).run("go")
+    assert [handle for handle in loop._scheduled if not handle.cancelled()] == before
+
+
+async def test_a_result_of_any_length_has_a_short_repr() -> None:
+    result = await agent_of(says("x" * 10_000)).run("go")
+    assert len(repr(result.messages)) < 100
 
 
 def test_what_nobody_spent_is_nothing() -> None:
@@ -635,7 +670,9 @@ async def test_a_model_that_repeats_itself_is_told_three_times() -> None:
 
 CALLS = st.builds(
     lambda name, raw: (name, raw),
-    st.sampled_from(["ok", "bad", "hang", "deny", "none", "stop", "safe"]),
+    st.sampled_from(
+        ["ok", "bad", "hang", "deny", "none", "stop", "safe", "slow", "capped", "asked", "end"]
+    ),
     st.sampled_from(["{}", "{", "[]", '{"text": "x"}', '{"text": 1}']),
 )
 REPLIES = st.one_of(
@@ -645,71 +682,142 @@ REPLIES = st.one_of(
         )
     ),
     st.sampled_from(
-        [Reply("answer"), Reply(None), Reply("", (ToolCall("", "ok"),)), Reply("cut", cut=True)]  # type: ignore[arg-type]
+        [
+            Reply("answer"),
+            Reply(None),  # type: ignore[arg-type]
+            Reply("", (ToolCall("", "ok"),)),
+            Reply("", (ToolCall("c", "ok"), ToolCall("c", "ok"))),
+            Reply("", (ToolCall("c", "ok", None),)),  # type: ignore[arg-type]
+            Reply("", {"c": "ok"}),  # type: ignore[arg-type]
+            Reply("cut", cut=True),
+        ]
     ),
 )
+ANSWERS = st.lists(st.sampled_from(["yes", "no", "raise", "late", "cancel"]), max_size=4)
 
 
-@settings(deadline=None, max_examples=60)
+class Stage:
+    """Tools of every temper, and a tally of the bodies that they started."""
+
+    def __init__(self, signal: Signal) -> None:
+        self.signal = signal
+        self.started: list[str] = []
+        self.running = 0
+        self.most = 0
+        self.over = False
+
+    def tools(self) -> list[Tool]:
+        return [
+            self.tool("ok", self.ok),
+            self.tool("asked", self.ok),
+            self.tool("capped", self.ok),
+            self.tool("safe", self.ok, concurrency_safe=True),
+            self.tool("slow", self.slow, concurrency_safe=lambda given: "text" in given),
+            self.tool("bad", self.bad),
+            self.tool("hang", self.hang, timeout_seconds=0.001),
+            self.tool("stop", self.stop),
+            self.tool("end", self.ok, ends_run=True),
+            self.tool("deny", self.ok),
+        ]
+
+    def tool(self, name: str, work: Any, **more: Any) -> Tool:
+        async def body(arguments: dict[str, Any], execution: Execution) -> Any:
+            assert not self.over, "a body started after the run had ended"
+            self.started.append(name)
+            self.running += 1
+            self.most = max(self.most, self.running)
+            try:
+                return await work()
+            finally:
+                self.running -= 1
+
+        return tool_of(name, body, **more)
+
+    async def ok(self) -> str:
+        await asyncio.sleep(0)
+        return "ok"
+
+    async def slow(self) -> str:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return "slow"
+
+    async def bad(self) -> None:
+        raise ValueError("bad")
+
+    async def hang(self) -> None:
+        await asyncio.Event().wait()
+
+    async def stop(self) -> str:
+        self.signal.cancel()
+        return "stopped"
+
+
+class Operator:
+    """Answers questions as the script says; nobody answers when it is used up."""
+
+    name = "operator"
+
+    def __init__(self, answers: list[str], signal: Signal) -> None:
+        self.answers = answers
+        self.signal = signal
+        self.asked: list[str] = []
+
+    async def ask(self, request: Any, /) -> Any:
+        self.asked.append(request.call_id)
+        answer = self.answers.pop(0) if self.answers else "late"
+        if answer == "raise":
+            raise ValueError("no terminal")
+        if answer == "cancel":
+            self.signal.cancel()
+        if answer in ("late", "cancel"):
+            await asyncio.Event().wait()
+        return answer == "yes"
+
+
+@settings(deadline=None, max_examples=80)
 @given(
     replies=st.lists(REPLIES, max_size=6),
+    answers=ANSWERS,
     steps=st.integers(1, 5),
     calls=st.integers(1, 6),
-    cancel_at=st.integers(0, 12),
+    cap=st.integers(1, 2),
+    pool=st.integers(1, 3),
+    cancel_at=st.integers(0, 40),
 )
 def test_whatever_the_script_the_conversation_is_valid_and_the_counters_match(
-    replies: list[Reply], steps: int, calls: int, cancel_at: int
+    replies: list[Reply],
+    answers: list[str],
+    steps: int,
+    calls: int,
+    cap: int,
+    pool: int,
+    cancel_at: int,
 ) -> None:
     async def run() -> None:
         signal = Signal()
-        started = 0
-
-        async def ok(arguments: dict[str, Any], _: Execution) -> str:
-            nonlocal started
-            started += 1
-            await asyncio.sleep(0)
-            return "ok"
-
-        async def bad(*_: Any) -> None:
-            nonlocal started
-            started += 1
-            raise ValueError("bad")
-
-        async def hang(*_: Any) -> None:
-            nonlocal started
-            started += 1
-            await asyncio.Event().wait()
-
-        def stop(*_: Any) -> str:
-            nonlocal started
-            started += 1
-            signal.cancel()
-            return "stopped"
-
-        tools: list[Tool] = [
-            tool_of("ok", ok),
-            tool_of("safe", ok, concurrency_safe=True),
-            tool_of("bad", bad),
-            tool_of("hang", hang, timeout_seconds=0.001),
-            tool_of("stop", stop, inline=True),
-            tool_of("deny"),
-        ]
+        stage, operator = Stage(signal), Operator(answers, signal)
+        allowed = ["ok", "safe", "slow", "bad", "hang", "stop", "capped", "end"]
+        judge = TableJudge(tools=dict.fromkeys(allowed, "allow") | {"asked": "ask"})
         agent = Agent(
             ScriptedModel(replies),
-            tools=tools,
-            policy=TableJudge(tools=dict.fromkeys(["ok", "safe", "bad", "hang", "stop"], "allow")),
-            budget=Budget(steps=steps, tool_calls=calls),
+            tools=stage.tools(),
+            policy=judge,
+            approver=operator,
+            budget=Budget(steps=steps, tool_calls=calls, per_tool={"capped": cap}),
             signal=signal,
+            pool=pool,
             grace_seconds=0.001,
+            answer_seconds=0.001,
         )
         events: list[Event] = []
-        agent.events.subscribe(events.append)
 
-        def count_down(_: Event) -> None:
+        def listen(event: Event) -> None:
+            events.append(event)
             if len(events) == cancel_at:
                 signal.cancel()
 
-        agent.events.subscribe(count_down)
+        agent.events.subscribe(listen)
         status = None
         try:
             result = await agent.run("go")
@@ -718,13 +826,26 @@ def test_whatever_the_script_the_conversation_is_valid_and_the_counters_match(
             assert (result.answer is not None) is (status == "completed")
         except (ModelError, MalformedReplyError):
             status = "model_error"
+        stage.over = True
+        before = len(events), len(stage.started), len(agent.transcript)
+        for _ in range(8):  # whatever was left behind would show itself now
+            await asyncio.sleep(0)
+        assert before == (len(events), len(stage.started), len(agent.transcript))
+        assert stage.running == 0
         messages = list(agent.transcript)
         assert conversation_fault(messages) is None
         kinds = [event.type for event in events]
-        assert kinds.count("tool/call") == kinds.count("tool/result")
-        assert kinds.count("tool/result") == sum(isinstance(m, ToolMessage) for m in messages)
+        results = [event.payload for event in events if event.type == "tool/result"]
+        assert kinds.count("tool/call") == len(results)
+        assert len(results) == sum(isinstance(m, ToolMessage) for m in messages)
         assert kinds.count("model/reply") == agent.ledger.steps <= steps
-        assert started == agent.ledger.tool_calls <= calls
+        assert len(stage.started) == agent.ledger.tool_calls <= calls
+        assert stage.started.count("capped") <= cap
+        assert "deny" not in stage.started
+        assert stage.most <= pool
+        asked, decided = kinds.count("approval/asked"), kinds.count("approval/decided")
+        assert asked == decided == len(operator.asked)
+        assert kinds.count("run/end") == 1
         assert kinds[-1] == "run/end"
         assert events[-1].payload.status == status  # type: ignore[union-attr]
 

@@ -1208,6 +1208,27 @@ async def test_verdicts_of_a_batch_come_before_any_body() -> None:
     assert trail == ["judge a", "judge b", "run a", "run b"]
 
 
+async def test_a_body_that_cancels_itself_is_an_aborted_call() -> None:
+    async def body(*_: Any) -> None:
+        raise asyncio.CancelledError
+
+    pipeline = Pipeline(Registry([tool_of("f", body), tool_of()]))
+    result = await pipeline.call(call("f"))
+    assert result.content == "Cancelled: f: it cancelled itself"
+    assert (await pipeline.call(call("echo", {"text": "on"}))).content == "on"
+
+
+async def test_the_record_of_a_result_has_its_notes() -> None:
+    async def body(_: Any, execution: Execution) -> str:
+        execution.note("look here")
+        return "x"
+
+    events = Events()
+    seen = Recorder(events)
+    await Pipeline(Registry([tool_of("f", body)]), events=events).call(call("f"))
+    assert [payload.contexts for payload in seen.of("tool/result")] == [("look here",)]
+
+
 async def test_whether_calls_overlap_is_asked_anew_before_each_start() -> None:
     safe, ended, at_start = True, [], []
     gate = asyncio.Event()

@@ -129,6 +129,11 @@ def test_a_keyword_outside_of_the_subset_is_refused_at_once(
         Schema(schema)
 
 
+def test_the_name_of_a_property_is_a_text() -> None:
+    with pytest.raises(RegistrationError, match=r"\$\.properties: a name must be a string"):
+        Schema({"type": "object", "properties": {1: {}}})
+
+
 def test_all_faults_of_a_schema_are_told_at_once() -> None:
     with pytest.raises(RegistrationError) as caught:
         Schema({"type": "object", "properties": {"a": {"x": 1}}, "y": 2})
