@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from policies import Command, compile_layers, explain_command, lint_policy
+from policies import Command, compile_layers, explain_command, lint_policy, load, run_fixtures
 
 GUIDE = Path(__file__).parents[2] / "docs" / "policy-guide.md"
 
 
-def guided(folder: Path) -> Path:
-    path = folder / "my-project.toml"
-    path.write_text("\n".join(re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)))
+def guided(folder: Path, *, cases: bool = False) -> Path:
+    """The policy that the guide builds up, or its cases."""
+    path = folder / ("cases.toml" if cases else "my-project.toml")
+    blocks = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    path.write_text("\n".join(block for block in blocks if ("[[case]]" in block) == cases))
     return path
 
 
@@ -30,3 +32,8 @@ def test_the_edit_of_the_guide_is_the_one_that_is_offered(tmp_path):
         "INT(1..16)",
         ":11:24:",
     )
+
+
+def test_the_cases_of_the_guide_hold(tmp_path):
+    results = run_fixtures(load(guided(tmp_path)), guided(tmp_path, cases=True))
+    assert [result.ok for result in results] == [True, True]
