@@ -184,7 +184,13 @@ class Loop:
                 return "completed", reply.text
             self._transcript.append(User(_CUT, origin="context"))
             return None, None
-        batch = await self._pipeline.run(reply.calls, step=step, signal=self._signal)
+        try:
+            batch = await self._pipeline.run(reply.calls, step=step, signal=self._signal)
+        except BaseException:
+            for call in reply.calls:  # the conversation goes on in the next turn, so it is whole
+                content = f"Cancelled: {call.name}: the run ended here; the outcome is unknown"
+                self._transcript.append(ToolMessage(call.id, call.name, content, is_error=True))
+            raise
         self._append(reply, batch)
         if batch.broken is not None:
             raise batch.broken

@@ -598,6 +598,39 @@ async def test_cancelling_the_task_ends_the_body_too() -> None:
     assert ended.is_set()
 
 
+@pytest.mark.parametrize("safe", [True, False])
+async def test_wherever_the_task_is_cancelled_the_next_turn_is_a_valid_conversation(
+    safe: bool,
+) -> None:
+    ended: list[bool] = []
+    for turns in range(40):
+        running: list[str] = []
+
+        async def body(_: Any, execution: Execution, running: list[str] = running) -> str:
+            running.append(execution.call_id)
+            try:
+                for _ in range(3):
+                    await asyncio.sleep(0)
+            finally:
+                running.remove(execution.call_id)
+            return "x"
+
+        replies = [asks(("f", {}), ("f", {})), asks(("f", {})), says("one"), says("two")]
+        agent = agent_of(*replies, tools=[tool_of("f", body, concurrency_safe=safe)])
+        task = asyncio.create_task(agent.run("go"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        ended.append(not task.cancel())
+        await asyncio.gather(task, return_exceptions=True)
+        assert running == []
+        assert conversation_fault(list(agent.transcript)) is None
+        if len(agent.transcript):
+            await agent.run("again")
+            assert conversation_fault(agent.model.requests[-1].messages) is None
+    assert ended[0] is False
+    assert ended[-1] is True
+
+
 # --- a broken box, and other ends ------------------------------------------------------------
 
 
