@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from harness.run.options import AgentName, RunOptions
 from harness.run.recording import Recording, recording_of
 from harness.run.wish import BoxWish, make_wish, workspace_folder
 from harness.task import Task, load_task, task_of_instruction
-from policies import Budgets, Limits, Policy
+from policies import Budgets, Limits, Policy, profile_names
 from policies import load as load_policy
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Jo
     config = load_config(environ)
     task = find_task(options, environ)
     name = options.box.policy or task.policy or config.policy or "python-dev"
-    policy = load_policy(name, project=options.project_policy)
+    policy = policy_of(name, options.project_policy)
     workspace = workspace_folder(options.box.workspace or task.workspace)
     check_destination(options)
     notes = [*task.warnings]
@@ -101,6 +102,19 @@ def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Jo
         notes=tuple(notes),
         recording=recording_of(config, environ, options.key),
     )
+
+
+def policy_of(name: str, project: Path | None) -> Policy:
+    """The policy by name or file; a built-in profile is read once, for the runs of a batch."""
+    if project is None and name in profile_names():
+        return profile(name)
+    return load_policy(name, project=project)
+
+
+@cache
+def profile(name: str) -> Policy:
+    """A built-in profile."""
+    return load_policy(name)
 
 
 def find_task(options: RunOptions, environ: Mapping[str, str]) -> Task:
