@@ -263,14 +263,19 @@ def resume(run: str, *, accept_drift: bool, rerun_unknown: bool, close: bool, as
     from harness.run.recording import recording_of
     from harness.run.resumption import close_run, find_resumption
 
-    options, resumption = find_resumption(
-        find_run(run), accept_drift=accept_drift, rerun_unknown=rerun_unknown
-    )
+    folder = find_run(run)
     if close:
-        result = close_run(resumption, recording_of(load_config(), os.environ, options.key))
+        options = folder.read_options()
+        key = None if options is None else options.key
+        result = close_run(folder, recording_of(load_config(), os.environ, key))
         if as_json:
             print_json(result)
+        else:
+            say(f"{folder.id}: closed, as aborted")
         return 0
+    options, resumption = find_resumption(
+        folder, accept_drift=accept_drift, rerun_unknown=rerun_unknown
+    )
     job = make_job(options)
     return watched(
         lambda stop, audience: run_job(job, audience=audience, stop=stop, resumption=resumption),

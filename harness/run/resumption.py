@@ -7,6 +7,7 @@ did something cannot be told, so it is not run again unless the operator says so
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from harness.event import StepEnd, ToolFinished
 from harness.message import Assistant, ToolCall, ToolMessage, User
 from harness.recall import RecalledCall, RecalledStep, Recollection, recall
 from harness.record import read_events
+from harness.report import write_report
 from harness.run.folder import RunFolder
 from harness.run.options import RunOptions
 from harness.run.recording import Recording
@@ -80,28 +82,42 @@ def find_resumption(
     folder: RunFolder, *, accept_drift: bool = False, rerun_unknown: bool = False
 ) -> tuple[RunOptions, Resumption]:
     """What is needed to take a run up, or ConfigError (exit 2) saying why it cannot be."""
+    records = find_open(folder)
+    if records[0].get("kind") != "run":
+        raise ConfigError(
+            f"{folder.id}: only whole runs are taken up, no single commands; "
+            "--close ends its record"
+        )
+    options = folder.read_options()
+    if options is None:
+        raise ConfigError(f"{folder.id}: options.json is missing; it cannot be taken up")
+    if options.in_place:
+        raise ConfigError(
+            f"{folder.id}: it worked in place, so what it did is in the workspace already and "
+            "cannot be done again; --close ends its record"
+        )
+    return options, Resumption(folder, records, accept_drift, rerun_unknown)
+
+
+def find_open(folder: RunFolder) -> list[dict[str, Any]]:
+    """The records of a run that did not end and that nobody is working on, or ConfigError."""
     try:
         records = list(read_events(folder.events))
     except LogError as error:
         raise ConfigError(f"{folder.path.name}: {error}") from None
     if not records or records[0].get("type") != "run/start":
         raise ConfigError(f"{folder.path.name}: nothing was recorded; start the run anew")
-    if records[0].get("kind") != "run":
-        raise ConfigError(f"{folder.id}: only whole runs are resumed, no single commands")
     if records[-1].get("type") == "run/end":
         raise ConfigError(f"{folder.id}: the run has ended ({records[-1].get('status')})")
     scratch = folder.path / SCRATCH
     if scratch.exists() and not abandoned(scratch):
         raise ConfigError(f"{folder.id}: its harness is alive, or cannot be told to be dead")
-    options = folder.read_options()
-    if options is None:
-        raise ConfigError(f"{folder.id}: options.json is missing; it cannot be taken up")
-    return options, Resumption(folder, records, accept_drift, rerun_unknown)
+    return records
 
 
-def close_run(resumption: Resumption, recording: Recording) -> dict[str, Any]:
+def close_run(folder: RunFolder, recording: Recording) -> dict[str, Any]:
     """End the record of a run that nobody goes on with; returns what `result.json` now holds."""
-    folder = resumption.folder
+    resumption = Resumption(folder, find_open(folder))
     log = open_log(folder, folder.id, recording, anew=False)
     try:
         log.append("run/resumed", **resumption.facts())
@@ -123,6 +139,8 @@ def close_run(resumption: Resumption, recording: Recording) -> dict[str, Any]:
     }
     result = log.clean(result)
     folder.write_result(result)
+    shutil.rmtree(folder.path / SCRATCH, ignore_errors=True)
+    write_report(folder.path)
     return result
 
 

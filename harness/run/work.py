@@ -60,19 +60,18 @@ def begin(
 ) -> Iterator[Work]:
     """Open the log, and a scratch folder that a later start can tell to be abandoned."""
     scratch = folder.path / SCRATCH
-    if resumption is not None:
-        shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(mode=0o700)
-    log = None
+    # The log comes first: who cannot have it to write must not touch what its writer uses.
+    log = open_log(folder, run, recording or Recording(), anew=resumption is None)
     try:
+        if resumption is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(mode=0o700)
         (scratch / OWNER).write_text(str(Owner.me()), encoding="utf-8")
-        log = open_log(folder, run, recording or Recording(), anew=resumption is None)
         events = Events(run=run, log=log)
         events.subscribe(audience.hear)
         yield Work(run, folder, log, events, audience, stop, scratch, resumption)
     finally:
-        if log is not None:
-            log.close()
+        log.close()
         shutil.rmtree(scratch, ignore_errors=True)
 
 
