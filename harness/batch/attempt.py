@@ -41,8 +41,8 @@ class Attempt:
 
     @property
     def seconds(self) -> float:
-        """What the agent spent of wall time, 0 where nothing is known."""
-        return float((self.result.get("spent") or {}).get("wall_seconds") or 0.0)
+        """How long the run took, verification included; 0 where nothing is known."""
+        return float(self.result.get("seconds") or 0.0)
 
     def record(self) -> dict[str, Any]:
         """For the summary."""
@@ -56,6 +56,7 @@ class Attempt:
             "denials": self.result.get("denials", 0),
             "error": self.result.get("error"),
             "spent": self.result.get("spent") or {},
+            "seconds": self.seconds,
             "run": self.result.get("run"),
             "folder": None if self.folder is None else str(self.folder),
         }

@@ -91,7 +91,7 @@ def _row(task: Mapping[str, Any]) -> str:
         spent.get("steps", ""),
         spent.get("tool_calls", ""),
         best["denials"] or "",
-        f"{spent.get('wall_seconds', 0):.1f}",
+        f"{best['seconds']:.1f}",
     )
     return "| " + " | ".join(map(str, cells)) + " |"
 

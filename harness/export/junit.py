@@ -24,7 +24,7 @@ def junit(results: Iterable[Mapping[str, Any]], *, name: str = "stockade") -> st
     seconds = 0.0
     for result in results:
         counts["tests"] += 1
-        took = float((result.get("spent") or {}).get("wall_seconds") or 0.0)
+        took = float(result.get("seconds") or 0.0)
         seconds += took
         case = ET.SubElement(
             suite,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -63,6 +64,7 @@ async def run_job(
         earlier = resumption.earlier_lock()
     state = State(job.task.name, fail_on_denial=job.options.fail_on_denial)
     state.facts |= {"agent": job.agent, "model": job.model_name, "started": now()}
+    began = time.monotonic()
     with begin(run, folder, audience, stop, resumption, recording=job.recording) as work:
         if resumption is None:
             work.events.emit(RunStart(start_facts(job)))
@@ -72,7 +74,7 @@ async def run_job(
             tell(work, "note", note)
         async with ending(work, state):
             await drive(job, work, state, earlier, chooser)
-        state.facts["ended"] = now()
+        state.facts |= {"ended": now(), "seconds": round(time.monotonic() - began, 3)}
         end_log(work, state)
         state.facts["log"] = {"head": work.log.head, "records": work.log.count}
         record = work.log.clean(state.record(run))

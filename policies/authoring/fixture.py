@@ -56,7 +56,9 @@ def run_fixtures(policy: Policy, path: Path, *, root: str = "/workspace") -> lis
         if unknown or ("argv" in case) == ("line" in case) or not expected:
             message = f"case {number} needs argv or line, and a decision, reason or rule"
             if unknown:
-                message = f"case {number}: unknown key {min(unknown)!r}"
+                message = (
+                    f"case {number}: unknown key {min(unknown)!r}; known: {', '.join(sorted(KEYS))}"
+                )
             raise PolicyFileError([Diagnostic(str(path), 0, 0, message)])
         found.append(run(policy, case, expected, case.get("root", root)))
     return found

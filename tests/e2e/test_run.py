@@ -91,6 +91,12 @@ def test_a_script_that_writes_no_reward_is_a_broken_verifier(
     assert (done.code, done.result["verdict"]) == (8, "broken"), done.err
 
 
+def test_the_seconds_of_a_run_include_its_verification(stockade, task, quick_box) -> None:
+    done = stockade.run(task.path, "--runner", quick_box, "--agent", "nop")
+    times = {e["type"]: e["t"] for e in done.events if e["type"].startswith("verify/")}
+    assert done.result["seconds"] > times["verify/end"] - times["verify/start"] > 0
+
+
 def test_a_bare_instruction_with_a_workspace_works_and_applies(stockade, task, quick_box) -> None:
     done = stockade(
         "run", "--instruction", "mend it", "--workspace", task.workspace, "--policy",
