@@ -35,6 +35,13 @@ def test_the_program_of_the_guide_runs(tmp_path) -> None:
     assert (done.stdout, done.stderr) == ("It is 5.\n", "")
 
 
+def held(hooks: Hooks) -> dict[str, list[object]]:
+    return {
+        name: list(getattr(hooks, name))
+        for name in ("pre", "around", "post", "guards", "observers")
+    }
+
+
 async def test_the_example_plugin_adds_four_things_and_leaves_nothing() -> None:
     root, calls = Context(), Counter[str]()
     for key, service in (
@@ -45,19 +52,21 @@ async def test_the_example_plugin_adds_four_things_and_leaves_nothing() -> None:
     ):
         await root.provide(key, service)
     services = root.services
-    before = vars(services[HOOKS]).copy()
+    before = held(services[HOOKS])
+    assert not any(before.values())
     plugin = load_plugin(ROOT / "examples" / "plugin" / "word_count.py")
     fiber = await root.load(plugin, {"calls": calls, "most": 100})
     pipeline = Pipeline(services[TOOLS], hooks=services[HOOKS])
     good = await pipeline.call(call("count_words", {"text": "one two three"}))
     long = await pipeline.call(call("count_words", {"text": "x" * 100}))
+    assert held(services[HOOKS]) != before
     assert (good.value, long.content) == (3, "Denied: count_words: the text is too long")
     assert calls == {"count_words ok": 1, "count_words error": 1}
     assert "count_words" in await services[PROMPT].render()
     await root.unload(fiber)
     assert services[TOOLS].names() == ()
     assert await services[PROMPT].render() == ""
-    assert vars(services[HOOKS]) == before
+    assert held(services[HOOKS]) == before
     await root.dispose()
 
 
