@@ -199,3 +199,53 @@ def test_a_dockerfile_is_built_once_and_its_files_are_the_workspace(
         for image in sandbox_images.list_images():
             if image.name.startswith("task-") and image.name in first.err:
                 sandbox_images.remove(image.name)
+
+
+@pytest.mark.slow
+def test_a_separate_verifier_has_an_environment_of_its_own(
+    stockade: Any, task: TaskFolder, quick_box: str
+) -> None:
+    text = (task.path / "task.toml").read_text()
+    text = text[: text.index("[metadata.stockade.verify]")]
+    own = (
+        '[verifier]\nenvironment_mode = "separate"\n[verifier.environment]\nenv = {WHO = "judge"}\n'
+    )
+    task.write("task.toml", text + own + '[environment.env]\nWHO = "agent"\n')
+    task.write("solution/solve.sh", '#!/bin/bash\necho "$WHO" > who.txt\n')
+    task.write("tests/test.sh", test_script('test "$(cat who.txt) $WHO" = "agent judge" && echo 1'))
+    assert run(stockade, task, quick_box, "--agent", "oracle").code == 0
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_workspace_of_a_docker_image_is_its_working_folder(
+    stockade: Any, tmp_path: Path
+) -> None:
+    import docker
+
+    import sandbox_images
+
+    image = sandbox_images.find("python")
+    assert image is not None
+    context = tmp_path / "context"
+    context.mkdir()
+    (context / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    (context / "Dockerfile").write_text(
+        f"FROM {image.docker_tag}\nWORKDIR /srv/app\nCOPY calc.py .\n"
+    )
+    client = docker.from_env()
+    tag = "stockade-test/app:1"
+    client.images.build(path=str(context), tag=tag, network_mode="none")
+    try:
+        task = TaskFolder(tmp_path / "pulled")
+        box = f'network_mode = "no-network"\ndocker_image = "{tag}"\nworkdir = "/srv/app"\n'
+        task.write("task.toml", f"[environment]\n{box}")
+        task.write("tests/test.sh", test_script(SUM))
+        codes = [
+            stockade.run(task.path, "--runner", "docker", "--agent", agent).code
+            for agent in ("oracle", "nop")
+        ]
+        assert codes == [0, 1]
+    finally:
+        client.images.remove(tag)
+        client.close()

@@ -1,0 +1,63 @@
+"""A batch keeps to the box that it began with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from harness.batch import boxes
+from policies import Isolation
+from runners import Probe, Session, SessionSpec
+
+
+class CountingRunner:
+    """A box that counts its sweeps."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.swept = 0
+
+    async def probe(self) -> Probe:
+        raise NotImplementedError
+
+    async def open(self, spec: SessionSpec) -> Session:
+        raise NotImplementedError
+
+    async def sweep(self) -> Sequence[str]:
+        self.swept += 1
+        return ("swept",)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which boxes were asked for; `auto` is bubblewrap."""
+    names: list[str] = []
+
+    async def choose(name: str, *_: object) -> CountingRunner:
+        names.append(name)
+        return CountingRunner("bubblewrap" if name == "auto" else name)
+
+    monkeypatch.setattr(boxes, "choose", choose)
+    return names
+
+
+async def test_a_box_is_chosen_once(asked: list[str]) -> None:
+    async with boxes.SharedBoxes(1) as shared:
+        first = await shared.choose("process", Isolation.PROCESS)
+        second = await shared.choose("process", Isolation.PROCESS)
+    assert (first is second, asked) == (True, ["process"])
+
+
+async def test_what_auto_came_to_is_asked_for_after_a_failure(asked: list[str]) -> None:
+    async with boxes.SharedBoxes(1) as shared:
+        await shared.choose("auto", Isolation.NAMESPACE)
+        shared.forget()
+        await shared.choose("auto", Isolation.NAMESPACE)
+    assert asked == ["auto", "bubblewrap"]
+
+
+async def test_only_the_first_run_sweeps(asked: list[str]) -> None:
+    async with boxes.SharedBoxes(1) as shared:
+        runner = await shared.choose("process", Isolation.PROCESS)
+        assert [await runner.sweep(), await runner.sweep()] == [("swept",), ()]
