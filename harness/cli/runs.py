@@ -113,6 +113,8 @@ def draw(events: list[dict[str, Any]]) -> None:
     for event in events:
         for line in timeline.take(event):
             console.print(drawn(line, width), soft_wrap=True)
+    for line in timeline.open_calls():
+        console.print(drawn(line, width), soft_wrap=True)
 
 
 @runs.command()

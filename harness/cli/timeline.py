@@ -160,6 +160,7 @@ class Timeline:
 
     def _result(self, record: Mapping[str, Any]) -> Iterator[Line]:
         known = self._call(record)
+        known["done"] = True
         verdict = known.get("verdict") or {}
         denied = verdict.get("decision") == "deny"
         how = ending(record.get("outcome"))
@@ -177,6 +178,13 @@ class Timeline:
         why = verdict.get("message") if denied else "" if ok else record.get("content")
         if why:
             yield Line(self.now, f"  {one_line(str(why))}", tone="bad")
+
+    def open_calls(self) -> Iterator[Line]:
+        """What was under way where the records end."""
+        for known in self.calls.values():
+            if known.get("what") and not known.get("done"):
+                at = known.get("called", self.now)
+                yield Line(at, known["what"], result="no result", tone="warn")
 
     def _status(self, record: Mapping[str, Any]) -> Iterator[Line]:
         status = str(record.get("status") or "")
