@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from harness.event import Payload
-from harness.record import SCHEMA
+from harness.record import SCHEMA, TYPES
 
 __all__ = ["event_schema"]
 
@@ -31,7 +31,24 @@ def event_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A record of a stockade log, schema {SCHEMA}",
-        "oneOf": [_record(payload) for payload in get_args(Payload)],
+        "oneOf": [*(_record(payload) for payload in get_args(Payload)), _withheld()],
+    }
+
+
+def _withheld() -> dict[str, Any]:
+    """A record of any type whose redaction failed: nothing of its own was written."""
+    return {
+        "title": "withheld",
+        "description": "A record whose redaction failed; `withheld` says how.",
+        "type": "object",
+        "properties": {
+            "type": {"enum": sorted(TYPES)},
+            **_HEAD,
+            "schema": {"const": SCHEMA},
+            "withheld": {"type": "string"},
+        },
+        "required": ["type", *_HEAD, "withheld"],
+        "additionalProperties": False,
     }
 
 
@@ -48,6 +65,8 @@ def _record(payload: Any) -> dict[str, Any]:  # noqa: ANN401 - a class of the un
         properties[name] = _of(hints[name])
         if name not in payload._field_defaults:
             required.append(name)
+    if spread:
+        properties["withheld"] = False
     return {
         "title": kind,
         "description": " ".join((payload.__doc__ or "").split("\n\n")[0].split()),

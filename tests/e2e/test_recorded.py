@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo"
@@ -30,6 +31,14 @@ def test_the_recorded_demo_replays_strictly(demo: Any) -> None:
     done = stockade("runs", "replay", folder, "--json")
     found = json.loads(done.out)
     assert (done.code, found["same"], found["differences"]) == (0, True, [])
+
+
+def test_every_record_of_the_demo_fits_the_published_schema(demo: Any) -> None:
+    stockade, folder = demo
+    schema = json.loads(stockade("runs", "schema").out)
+    validator = jsonschema.Draft202012Validator(schema)
+    for line in (folder / "events.jsonl").read_text().splitlines():
+        validator.validate(json.loads(line))
 
 
 def test_one_changed_byte_of_an_answer_fails_at_its_step_with_a_diff(

@@ -24,7 +24,7 @@ def test_the_published_schema_is_that_of_the_code() -> None:
 
 
 def test_every_type_of_record_has_its_form() -> None:
-    assert {form["title"] for form in event_schema()["oneOf"]} == TYPES
+    assert {form["title"] for form in event_schema()["oneOf"]} == {*TYPES, "withheld"}
 
 
 async def test_the_records_of_a_run_fit_it(tmp_path) -> None:
@@ -42,6 +42,17 @@ async def test_the_records_of_a_run_fit_it(tmp_path) -> None:
     for record in records:
         VALIDATOR.validate(record)
     assert len({record["type"] for record in records}) == 11
+
+
+def test_a_withheld_record_fits_it(tmp_path) -> None:
+    def fails(fields: dict[str, object]) -> dict[str, object]:
+        raise ValueError
+
+    log = EventLog.create(tmp_path / "e.jsonl", run="r", redact=fails)
+    log.append("run/start", task="secret")
+    log.append("tool/call", name="secret")
+    for record in read_events(tmp_path / "e.jsonl"):
+        VALIDATOR.validate(record)
 
 
 @pytest.mark.parametrize("change", [{"step": "1"}, {"name": None}, {"more": 1}, {"type": "x"}])
