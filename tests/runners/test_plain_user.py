@@ -37,11 +37,17 @@ def python() -> str:
 def as_plain_user(box: str, what: str) -> dict[str, object]:
     if os.geteuid() != 0:
         pytest.skip("this test run is a plain user's already")
-    path = os.pathsep.join([str(PROJECT), *site.getsitepackages()])
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as ours:
         os.chown(home, USER, USER)
+        # This checkout may lie where such a user cannot look; a copy does not.
+        Path(ours).chmod(0o755)
+        for package in ("policies", "runners", "sandbox_images"):
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(PROJECT / package, Path(ours) / package, ignore=ignore)
+        script = shutil.copy(Path(__file__).with_name("plain_user.py"), ours)
+        path = os.pathsep.join([ours, *site.getsitepackages()])
         done = subprocess.run(
-            [python(), str(Path(__file__).with_name("plain_user.py")), box, what],
+            [python(), script, box, what],
             user=USER,
             group=USER,
             extra_groups=[],
