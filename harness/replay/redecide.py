@@ -19,13 +19,16 @@ from runners import ScriptedSession
 
 __all__ = ["Redecision", "redecide"]
 
+SINGLE = "exec"
+"""The call of `stockade exec`: one command, asked for by the operator."""
+
 
 @dataclass(frozen=True, slots=True)
 class Redecision:
     """One call: what was decided then, and what this policy says.
 
     Attributes:
-        run, step, call: which call it is.
+        run, step, call: which call it is; step 0 is outside of steps.
         tool: its name.
         action: what was to be done, for people.
         before: allow, ask or deny, as recorded.
@@ -76,27 +79,30 @@ async def redecide(records: Sequence[Mapping[str, Any]], policy: Policy) -> list
     session = ScriptedSession(isolation=box.isolation, workspace=box.root)
     registry = Registry(builtin_tools(session, policy))
     made: list[Redecision] = []
-    for step in run.steps:
-        for call in step.calls:
-            found = await _judged(registry, policy, box, step.number, call)
-            if found is None or call.verdict is None:
-                continue
-            before = str(call.verdict.get("decision"))
-            shown = _shown(call)
-            made.append(Redecision(run.run, step.number, call.id, call.name, shown, before, found))
+    calls = [(step.number, call) for step in run.steps for call in step.calls]
+    calls += [(0, call) for call in run.others if call.name == SINGLE]
+    for step, call in calls:
+        found = await _judged(registry, policy, box, step, call)
+        if found is None or call.verdict is None:
+            continue
+        before = str(call.verdict.get("decision"))
+        shown = _shown(call)
+        made.append(Redecision(run.run, step, call.id, call.name, shown, before, found))
     return made
 
 
 async def _judged(
     registry: Registry, policy: Policy, box: Box, step: int, call: RecalledCall
 ) -> Verdict | None:
-    tool = registry.get(call.name)
+    tool = registry.get("run_command" if call.name == SINGLE else call.name)
     if tool is None or tool.unjudged or call.verdict is None:
         return None
     try:
         arguments = json.loads(call.arguments or "{}")
     except ValueError:
         return None
+    if call.name == SINGLE and not arguments:
+        return None  # a log that does not say which command it was
     if tool.prepare is not None:
         execution = Execution(call.id, call.name, step, Signal())
         verdict: Verdict = (await tool.prepare(arguments, execution))[0]

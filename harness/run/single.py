@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from harness.bus import current_call
 from harness.config import load_config
 from harness.errors import ConfigError
 from harness.event import RunEnd, RunStart, ToolCalled, ToolFinished
@@ -27,7 +28,7 @@ from harness.run.wish import BoxWish, make_wish, workspace_folder
 from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
 from policies import Command, Limits, Policy, Verdict
 from policies import load as load_policy
-from runners import OnOutput, Outcome
+from runners import OnOutput, Outcome, Session
 
 if TYPE_CHECKING:
     from harness.action import Performed
@@ -125,8 +126,6 @@ async def drive(
     single: Single, work: Work, facts: dict[str, Any], on_output: OnOutput | None
 ) -> Performed:
     """Open the box, copy in, perform, copy out."""
-    from harness.action import perform
-
     options = single.options
     with work.stop.interruptible():
         for line in sweep_scratch():
@@ -151,22 +150,37 @@ async def drive(
             work.folder.write_lock(lock)
             tell_box(work, session, lock)
             facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
-            work.events.emit(ToolCalled("exec", in_words(options), origin="operator"), call="exec")
-            performed = await perform(
-                session,
-                single.policy,
-                asked(options),
-                limits=single.limits,
-                on_output=on_output,
-                events=work.events,
-            )
-            work.events.emit(finished(performed), call="exec")
+            performed = await perform_recorded(single, work, session, on_output)
             if options.box.patch is not None or options.box.apply:
                 changes = await workspace.take(session)
                 facts |= changes.write(work.folder.patch) | changes.hand_over(options.box)
             return performed
         finally:
             await asyncio.shield(box.close())
+
+
+async def perform_recorded(
+    single: Single, work: Work, session: Session, on_output: OnOutput | None
+) -> Performed:
+    """Perform the command; all records of it belong to one call."""
+    from harness.action import perform
+
+    before = current_call.set("exec")
+    try:
+        arguments = in_words(single.options)
+        work.events.emit(ToolCalled("exec", arguments, origin="operator"))
+        performed = await perform(
+            session,
+            single.policy,
+            asked(single.options),
+            limits=single.limits,
+            on_output=on_output,
+            events=work.events,
+        )
+        work.events.emit(finished(performed))
+        return performed
+    finally:
+        current_call.reset(before)
 
 
 def asked(options: SingleOptions) -> Command | str:

@@ -155,3 +155,14 @@ def test_a_recorded_run_is_a_model(demo: Any, tmp_path: Path) -> None:
     other = Stockade(tmp_path)
     done = other("run", DEMO, "--model", f"replay:{folder}", "--runner", "bubblewrap", "--json")
     assert (done.code, json.loads(done.out)["verdict"]) == (0, "passed"), done.err
+
+
+def test_a_single_command_is_redecided_as_well(stockade: Any, quick_box: str) -> None:
+    done = stockade.exec("--runner", quick_box, "--", "python3", "-c", "pass")
+    assert done.code == 0, done.err
+    found = json.loads(
+        stockade("runs", "redecide", done.folder, "--policy", "readonly", "--json").out
+    )
+    assert [(one["action"], one["before"], one["after"]) for one in found["decisions"]] == [
+        ("python3 -c pass", "allow", "deny")
+    ]
