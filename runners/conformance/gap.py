@@ -24,6 +24,7 @@ GAPS: Mapping[tuple[str, str], Mapping[str, str]] = {
         "the-supervisor-cannot-be-harmed": FIRST_PROCESS,
         "the-memory-of-the-supervisor-is-closed": OPEN_PROC,
         "memory-is-limited": WHOLE_BOX,
+        "shared-memory-is-limited-too": WHOLE_BOX,
         "processes-are-limited": WHOLE_BOX,
     },
     ("process", "own uid"): {"space-is-limited": NO_NAMESPACES},

@@ -46,6 +46,7 @@ class Dispatcher:
             memory=box.settings["poll"],
             processes=box.settings["poll"] and not box.settings["nproc"],
             inodes=box.settings["inodes"],
+            own_ipc=box.settings["pid1"],
         )
         self.ending = Ending(self)
         self.calls: dict[int, Call] = {}

@@ -1,4 +1,4 @@
-"""What outlives a program in the box's own IPC namespace: SysV memory, semaphores and queues.
+"""What outlives a program in the box's own IPC namespace: SysV memory and semaphores.
 
 Nothing holds them after their makers' end, and memory so lost would be lost to every later call.
 """
@@ -10,7 +10,7 @@ from runners.supervisor import system
 __all__ = ["Leftovers"]
 
 REMOVE = 0
-KINDS = ((b"shm", (31, 195)), (b"sem", (66, 191)), (b"msg", (71, 187)))
+KINDS = ((b"shm", (31, 195)), (b"sem", (66, 191)))
 PART = 1 << 16  # the kernel gives no more than a page of them at once
 ROUNDS = 4096
 

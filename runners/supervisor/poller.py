@@ -5,6 +5,7 @@ import time
 
 from runners.supervisor import tree
 from runners.supervisor.call import Call
+from runners.supervisor.object import Objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # imports for annotations cost milliseconds at start
@@ -44,11 +45,18 @@ class Poller:
     """
 
     def __init__(
-        self, view: tree.Tree, *, memory: bool, processes: bool, inodes: "dict[str, int]"
+        self,
+        view: tree.Tree,
+        *,
+        memory: bool,
+        processes: bool,
+        inodes: "dict[str, int]",
+        own_ipc: bool,
     ) -> None:
         self.view = view
         self.stores = [Store(name, most) for name, most in inodes.items()]
         self.memory = memory
+        self.objects = Objects(own_ipc=own_ipc)
         self.processes = processes
         self.next: dict[int, tuple[float, int, int | None]] = {}
 
@@ -86,20 +94,27 @@ class Poller:
         if self.processes and threads > limits["processes"]:
             return "processes"
         most = limits["memory_mib"] << 20
-        if self.memory and pages * PAGE > most and _shared_once(members) > most:
-            return "memory_mib"
+        if self.memory:
+            held = self.objects.size(members)
+            if pages * PAGE + held > most and _shared_once(members, held) > most:
+                return "memory_mib"
         return ""
 
 
-def _shared_once(members: "list[int]") -> int:
-    """Resident bytes with pages that several share counted once; plain size where unreadable."""
-    total = 0
+def _shared_once(members: "list[int]", objects: int) -> int:
+    """Resident bytes with pages that several share counted once; plain size where unreadable.
+
+    Of ``objects`` those bytes count that nobody has mapped.
+    """
+    total = mapped = 0
     for pid in members:
         text = tree.read(b"/proc/%d/smaps_rollup" % pid)
         at = text.find(b"\nPss:")
         if at >= 0:
             total += int(text[at + 5 :].split(None, 1)[0]) * 1024
+            at = text.find(b"\nPss_Shmem:")
+            mapped += int(text[at + 11 :].split(None, 1)[0]) * 1024 if at >= 0 else 0
             continue
         fields = tree.stat_fields(pid)
         total += int(fields[21]) * PAGE if fields else 0
-    return total
+    return total + max(0, objects - mapped)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 ALLOCATE = "b = bytearray(60 << 20); print('got it')"
 
 
-@pytest.mark.parametrize("kind", ["memfd", "shared", "sysv", "queues", "sockets"])
+@pytest.mark.parametrize("kind", ["memfd", "shared", "sysv", "semaphores", "sockets"])
 async def test_memory_of_no_process_is_bounded_and_comes_back(open_box: Opening, kind: str) -> None:
     async with open_box(memory_mib=128, disk_mib=64, wall_seconds=20) as box:
         for _ in range(2):

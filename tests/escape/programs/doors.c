@@ -82,6 +82,7 @@ int main(void)
     TRY("io-idle-everybody", syscall(SYS_ioprio_set, 3, getuid(), 3 << 13));
     TRY("kill-supervisor", parent == 1 ? -1 : kill(1, SIGKILL));
     TRY("type-into-terminal", syscall(SYS_ioctl, 0, 0x5412, "x"));
+    TRY("sysv-queue", syscall(SYS_msgget, 1, 0666 | 01000));
     TRY("message-queue", syscall(SYS_mq_open, "x", O_CREAT | O_RDWR, 0600, 0));
     for (int family = 3; family < 46; family++)
         if (family != AF_INET6 && family != AF_NETLINK) {

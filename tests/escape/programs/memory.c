@@ -1,12 +1,12 @@
 /* Takes memory in a way that is not a process's own, 16 MiB at a time, and says how much it got.
- * memory sysv|memfd|shared|queues|sockets MEBIBYTES */
+ * memory sysv|memfd|shared|semaphores|sockets MEBIBYTES */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -36,16 +36,11 @@ static int mapped(int fd)
     return fd < 0 ? 0 : munmap(at, STEP);
 }
 
-static int queues(void)
+static int semaphores(void)
 {
-    static struct { long kind; char text[8192]; } message = {1};
-    for (int i = 0; i < STEP / 16384; i++) {
-        int id = msgget(IPC_PRIVATE, 0600 | IPC_CREAT);
-        if (id < 0)
+    for (int i = 0; i < 8; i++)
+        if (semget(IPC_PRIVATE, 32000, 0600 | IPC_CREAT) < 0)
             return -1;
-        while (msgsnd(id, &message, sizeof message.text, IPC_NOWAIT) == 0)
-            ;
-    }
     return 0;
 }
 
@@ -72,7 +67,7 @@ int main(int count, char **words)
     while (got < most) {
         int failed = words[1][1] == 'y'   ? sysv()
                      : words[1][0] == 'm' ? mapped(memfd_create("x", 0))
-                     : words[1][0] == 'q' ? queues()
+                     : words[1][1] == 'e' && words[1][2] == 'm' && words[1][3] == 'a' ? semaphores()
                      : words[1][1] == 'o' ? sockets()
                                           : mapped(-1);
         if (failed)
