@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 import time
+import tracemalloc
 from pathlib import Path
 
 import policies
@@ -22,6 +24,7 @@ STEPS = 10_000
 WINDOW = 1000
 TARGET_MICROSECONDS = 150.0
 TARGET_GROWTH = 1.2
+TARGET_MEMORY = 3.0
 clock = time.perf_counter
 
 
@@ -57,8 +60,8 @@ class Clocked:
         return Reply("", (ToolCall(f"c{self._left}", "echo", '{"text":"hello"}'),))
 
 
-def times() -> list[float]:
-    """When each step of one run began."""
+def run() -> tuple[Clocked, Agent]:
+    """One whole run; what it leaves behind."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "echo.toml"
         source.write_text(POLICY)
@@ -73,7 +76,40 @@ def times() -> list[float]:
                 repeat_guard=True,
             )
             asyncio.run(agent.run("go"))
-    return model.times
+    return model, agent
+
+
+def times() -> list[float]:
+    """When each step of one run began."""
+    return run()[0].times
+
+
+def memory() -> tuple[int, int]:
+    """Bytes that a run took at its peak, and bytes of its transcript, counted by tracemalloc.
+
+    The model's notes of times are not the run's; its calls are the transcript's.
+    """
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        model, agent = run()
+        peak = tracemalloc.get_traced_memory()[1] - before
+        notes = sys.getsizeof(model.times) + sum(map(sys.getsizeof, model.times))
+    finally:
+        tracemalloc.stop()
+    return peak - notes, deep(list(agent.transcript), set())
+
+
+def deep(part: object, seen: set[int]) -> int:
+    """Bytes of an object with what it holds, each counted once."""
+    if id(part) in seen:
+        return 0
+    seen.add(id(part))
+    size = sys.getsizeof(part)
+    if isinstance(part, tuple | list):
+        return size + sum(deep(one, seen) for one in part)
+    names = getattr(type(part), "__slots__", ())
+    return size + sum(deep(getattr(part, name), seen) for name in names)
 
 
 def best(window: list[float], size: int = 4) -> float:
@@ -87,6 +123,8 @@ def main() -> list[Row]:
     taken = times()
     early, late = best(taken[10 : 10 + WINDOW]), best(taken[-WINDOW:])
     growth = late / early
+    taken_bytes, transcript = memory()
+    share = taken_bytes / transcript
     return [
         Row(
             "a step of the loop, policy and log on",
@@ -99,5 +137,11 @@ def main() -> list[Row]:
             f"{growth:.2f}x",
             f"at most {TARGET_GROWTH:g}x",
             growth <= TARGET_GROWTH,
+        ),
+        Row(
+            f"memory of a run of {STEPS:,} steps beside its transcript",
+            f"{share:.2f}x ({taken_bytes / 1e6:.1f} MB)",
+            f"at most {TARGET_MEMORY:g}x",
+            share <= TARGET_MEMORY,
         ),
     ]
