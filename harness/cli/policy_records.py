@@ -22,6 +22,7 @@ MOST_SHOWN = 50
 
 def records_of(sources: Iterable[str]) -> Iterator[Recorded]:
     """The commands of logs, of files of commands, or of runs by id."""
+    from harness.record import parts
     from policies import read_records
 
     for source in sources:
@@ -32,8 +33,9 @@ def records_of(sources: Iterable[str]) -> Iterator[Recorded]:
             path = find_run(source).path
         if path.is_dir():
             path /= "events.jsonl"
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            yield from read_records(lines)
+        for part in parts(path) or [path]:
+            with part.open(encoding="utf-8", errors="replace") as lines:
+                yield from read_records(lines)
 
 
 @click.command()

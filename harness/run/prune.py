@@ -6,6 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
+from harness.record import parts
 from harness.run.folder import RunFolder, list_runs
 from harness.run.work import SCRATCH, abandoned
 
@@ -24,11 +25,15 @@ def prune_runs(
     """
     runs = [run for run in list_runs(root) if not _goes_on(run)][keep:]
     limit = time.time() - older_than_days * _DAY
-    gone = [run.path for run in reversed(runs) if run.events.stat().st_mtime <= limit]
+    gone = [run.path for run in reversed(runs) if _last_written(run) <= limit]
     if not dry_run:
         for path in gone:
             shutil.rmtree(path)
     return gone
+
+
+def _last_written(run: RunFolder) -> float:
+    return parts(run.events)[-1].stat().st_mtime
 
 
 def _goes_on(run: RunFolder) -> bool:
