@@ -60,7 +60,7 @@ TESTS = [
     "library",
     "prompt",
 ]
-QUIET = ["-q", "-p", "no:cacheprovider", "--timeout=30", "-m", "not slow and not network"]
+QUIET = ["-q", "-p", "no:cacheprovider", "-m", "not slow and not network"]
 QUIET += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is loaded before the forks
 SECONDS = 150
 
@@ -305,7 +305,7 @@ def reach(modules: list[str], files: list[str]) -> dict[tuple[str, int], set[str
     plugin = Reach(paths)
 
     def run() -> int:
-        code = int(pytest.main([*QUIET, *files], plugins=[plugin]))
+        code = int(pytest.main([*QUIET, "--timeout=0", *files], plugins=[plugin]))
         with os.fdopen(sink, "w") as out:
             for (path, line), tests in plugin.lines.items():
                 out.writelines(f"{path}\t{line}\t{test}\n" for test in tests)
@@ -337,7 +337,7 @@ def judge(mutant: Mutant, tree: ast.Module, tests: set[str], files: list[str]) -
 
     def run() -> int:
         sys.meta_path.insert(0, Changed(mutant, tree))
-        return int(pytest.main(["-x", *QUIET, *chosen], plugins=[Only(tests)]))
+        return int(pytest.main(["-x", "--timeout=60", *QUIET, *chosen], plugins=[Only(tests)]))
 
     code = in_child(run, SECONDS)
     return {0: "lives", 99: "slow"}.get(code, "killed")
@@ -351,7 +351,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     settings.register_profile(
-        "mutants", database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+        "mutants",
+        database=None,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
     )
     settings.load_profile("mutants")
     files = [str(ROOT / "tests" / "harness" / f"test_{name}.py") for name in TESTS]
