@@ -83,7 +83,8 @@ def read_config(path: Path) -> Config:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+        said = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{path}: cannot be read: {said}") from None
     faults = [fault for key, value in table.items() if (fault := key_fault(key, value))]
     if faults:
         raise ConfigError("\n".join(f"{path}: {fault}" for fault in faults))

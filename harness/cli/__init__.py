@@ -20,6 +20,6 @@ def main() -> None:
 
         code = run_command(words)
     except KeyboardInterrupt:  # while modules are still being imported
-        sys.stderr.write("stockade: cancelled before anything ran\n")
+        sys.stderr.write("stockade: cancelled\n")
         code = 130
     sys.exit(code)

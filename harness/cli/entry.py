@@ -36,7 +36,7 @@ def run_command(words: list[str]) -> int:
     try:
         code = root.main(words, prog_name="stockade", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stockade: cancelled before anything ran", err=True)
+        click.echo("stockade: cancelled", err=True)
         return 130
     except BrokenPipeError:
         silence(sys.stdout)

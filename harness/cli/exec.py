@@ -17,6 +17,7 @@ from harness.cli.options import (
     take_box,
 )
 from harness.cli.terminal import Escaper, raw_or_escaped, say, silence
+from harness.event import Event, Notice
 
 if TYPE_CHECKING:
     from harness.run import SingleReport
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["exec_command"]
 
 MOST_STDIN_BYTES = 64 << 20
+TOLD = {"left-out", "refused", "incomplete"}
+"""Kinds of notices that a person needs beside the output of a single command."""
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -73,8 +76,11 @@ class Quiet:
     def __init__(self) -> None:
         self.escapers = {"stdout": Escaper(), "stderr": Escaper()}
 
-    def hear(self, event: object) -> None:
-        """The program's own output is all that should be seen."""
+    def hear(self, event: Event) -> None:
+        """Beside the program's own output, only what travelled neither in nor out."""
+        payload = event.payload
+        if isinstance(payload, Notice) and payload.kind in TOLD:
+            self.say(payload.text)
 
     def say(self, text: str) -> None:
         """A remark."""

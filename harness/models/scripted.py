@@ -76,7 +76,9 @@ def read_script(path: Path) -> tuple[Reply, ...]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ScriptError(f"{path}: cannot be read: {error}") from error
+        raise ScriptError(
+            f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     try:
         data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:

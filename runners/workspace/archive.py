@@ -23,6 +23,15 @@ __all__ = ["content_of", "read_archive", "write_archive"]
 NO_LIMIT = 1 << 62
 
 
+class Silent(Writer):
+    """Leaves out without a word in the archive: a box takes only what is there."""
+
+    def refuse(self, path: bytes, reason: str) -> None:
+        """Note something that does not travel."""
+        if self.note:
+            self.note(path, "refused", 0, 0, reason.encode("utf-8", "replace"))
+
+
 def write_archive(
     source: Path,
     tree: Tree,
@@ -52,7 +61,8 @@ def write_archive(
             also(data)
 
     with open(os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        writer = Writer(put, NO_LIMIT, note)
+        kind = Writer if name_left_out else Silent
+        writer = kind(put, NO_LIMIT, note)
         try:
             write_items(source, tree, writer, name_left_out=name_left_out)
         except Refusal as refused:

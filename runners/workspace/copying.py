@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import os
 import tempfile
@@ -13,6 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from runners.contract import Root, Session
+from runners.errors import WorkspaceError
+from runners.supervisor.fault import refusal
 from runners.supervisor.files import write_all
 from runners.workspace.archive import write_archive
 from runners.workspace.copied import CopiedIn, CopiedOut
@@ -26,6 +29,8 @@ __all__ = ["compare", "copy_in", "copy_out", "put_folder", "snapshot"]
 
 LIMIT_MIB = 512
 F_SETPIPE_SZ = 1031
+DENIED = refusal(PermissionError(errno.EACCES, "")).message
+"""Why an unreadable file does not travel. Of a workspace it is left out; a task needs all of it."""
 
 
 async def copy_in(  # noqa: PLR0913 - each is one choice of the caller
@@ -111,7 +116,11 @@ def write_both(source: Path, tree: Tree, archive: Path, into: int) -> Tree:
 
 async def put_folder(session: Session, source: Path, *, root: Root) -> CopiedIn:
     """Copy a folder of a task, or a result, into a root: nothing of it is left out by rule."""
-    return await copy_in(session, source, root=root, plain=True)
+    copied = await copy_in(session, source, root=root, plain=True)
+    for left in copied.tree.left_out:
+        if left.reason == DENIED:
+            raise WorkspaceError(f"{source / left.path} cannot be read; make it readable")
+    return copied
 
 
 async def snapshot(

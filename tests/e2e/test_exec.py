@@ -193,3 +193,12 @@ def test_the_default_policy_writes_nothing(stockade, quick_box) -> None:
 def test_an_image_that_does_not_exist_is_our_failure(stockade) -> None:
     done = stockade.exec("--runner", "docker", "--image", "nowhere", "--", *WRITE)
     assert (done.code, "nowhere" in done.err, "Traceback" in done.err) == (125, True, False)
+
+
+def test_what_was_not_copied_in_is_named(stockade, tmp_path, quick_box) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / ".env").write_text("KEY=1\n")
+    words = ("--workspace", tmp_path / "w", "--", "python3", "-c", "print(6)")
+    done = stockade.exec("--runner", quick_box, *words)
+    assert (done.code, done.out) == (0, "6\n")
+    assert ".env (an environment file" in done.err

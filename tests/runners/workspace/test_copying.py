@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -319,3 +320,35 @@ async def test_many_copies_at_once_do_not_wait_for_each_other(tmp_path: Path) ->
     copies = [put_folder(FolderSession(box), source, root="workspace") for box in boxes]  # type: ignore[arg-type]
     await asyncio.gather(*copies)
     assert [tell(box) == tell(source) for box in boxes] == [True] * 40
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[Path]:
+    """A folder of a user to whom access can be denied."""
+    if os.geteuid() != 0:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory() as name:
+        os.chown(name, 65534, 65534)
+        os.seteuid(65534)
+        try:
+            yield Path(name)
+        finally:
+            os.seteuid(0)
+
+
+async def test_files_that_may_not_be_read_are_named_and_stay_behind(plain: Path) -> None:
+    before = {"a": b"1\n", "closed": (b"2\n", 0o000), "folder/b": b"3\n"}
+    async with Work(plain, before) as work:
+        (work.box / "a").write_text("4\n")
+        out = await work.out()
+    assert work.copied.tree.left_out == (LeftOut("closed", "the system denies access"),)
+    assert sorted(p.name for p in work.box.rglob("*")) == ["a", "b", "folder"]
+    assert [change.path for change in out.changes] == ["a"]
+
+
+async def test_a_task_whose_tests_may_not_be_read_is_the_operators_to_mend(plain: Path) -> None:
+    source = make(plain / "tests", {"test_a.py": (b"1\n", 0o000)})
+    session = FolderSession(make(plain / "box", {}))
+    with pytest.raises(WorkspaceError, match=r"test_a\.py cannot be read; make it readable"):
+        await put_folder(session, source, root="tests")  # type: ignore[arg-type]
