@@ -84,7 +84,8 @@ class Timeline:
         """The lines of one record; most of them come with the end of a thing."""
         t = record.get("t")
         if isinstance(t, int | float):
-            self.start = t if self.start is None else self.start
+            if self.start is None or t - self.start < self.now:
+                self.start = t - self.now  # a run that was taken up after the clock began anew
             self.now = t - self.start
         taker = getattr(self, "_" + TAKERS.get(str(record.get("type")), "nothing"))
         yield from taker(record)

@@ -84,6 +84,7 @@ class _Fold:
     def __init__(self, view: View) -> None:
         self._view = view
         self._start: float | None = None
+        self._now = 0.0
         self._step: dict[str, Any] | None = None
         self._calls: dict[str, dict[str, Any]] = {}
 
@@ -98,10 +99,11 @@ class _Fold:
 
     def _second(self, record: Record) -> float:
         t = record.get("t")
-        t = float(t) if isinstance(t, int | float) else self._start or 0.0
-        if self._start is None:
-            self._start = t
-        return round(t - self._start, 6)
+        if isinstance(t, int | float):
+            if self._start is None or t - self._start < self._now:
+                self._start = t - self._now  # a run that was taken up after the clock began anew
+            self._now = t - self._start
+        return round(self._now, 6)
 
     def _run_start(self, record: Record, at: float) -> None:
         del at

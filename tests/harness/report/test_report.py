@@ -57,3 +57,15 @@ def test_no_text_of_the_log_can_end_the_script_element(tmp_path: Path) -> None:
 def test_records_of_unknown_types_are_named() -> None:
     view = view_of([{"type": "new/kind", "t": 1.0}])
     assert view.notes == [{"at": 0.0, "kind": "unknown record", "text": "new/kind"}]
+
+
+def test_a_run_taken_up_after_a_restart_of_the_machine_goes_on_in_time() -> None:
+    view = view_of(
+        [
+            {"type": "run/start", "t": 900.0},
+            {"type": "notice", "t": 905.5, "kind": "a", "text": ""},
+            {"type": "run/resumed", "t": 3.0},
+            {"type": "notice", "t": 4.5, "kind": "b", "text": ""},
+        ]
+    )
+    assert [note["at"] for note in view.notes] == [5.5, 5.5, 7.0]
