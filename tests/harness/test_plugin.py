@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import harness
 from harness.agent import Agent
 from harness.bus import Events
 from harness.errors import ConfigError, RegistrationError, ServiceError
@@ -146,6 +149,29 @@ async def test_an_isolated_context_does_not_touch_the_one_above() -> None:
     assert WORD not in root.services
     await scope.dispose()
     await root.dispose()
+
+
+@pytest.mark.req("S-225")
+def test_a_misspelt_key_and_a_wrong_type_of_service_are_found_before_the_program_runs(
+    tmp_path,
+) -> None:
+    (tmp_path / "keys.py").write_text(
+        "from harness.service import Key\nNUMBER: Key[int] = Key('number')\n"
+    )
+    (tmp_path / "program.py").write_text(
+        "import keys\n"
+        "from harness.service import Services\n"
+        "good: int = Services()[keys.NUMBER]\n"
+        "wrong: str = Services()[keys.NUMBER]\n"
+        "Services()[keys.NUMBRE]\n"
+    )
+    argv = [sys.executable, "-m", "mypy", "--cache-dir", os.devnull, "program.py"]
+    path = {"MYPYPATH": str(Path(harness.__file__).parents[1])}
+    done = subprocess.run(
+        argv, cwd=tmp_path, env=os.environ | path, capture_output=True, text=True, check=False
+    )
+    found = [line.split(": ")[0] for line in done.stdout.splitlines() if ": error:" in line]
+    assert found == ["program.py:4", "program.py:5"], done.stdout
 
 
 @pytest.mark.req("S-225")
