@@ -1,7 +1,7 @@
 """What programs are known to do with their options and operands.
 
-The table is ``hazards.toml``; each entry names its source: GTFOBins, the catalogue of argument
-injection vectors, or the program's manual page.
+The table is ``hazards.toml``; each entry names its sources: an entry of GTFOBins or of the
+catalogue of argument injection vectors, a manual page, or the program's own documentation.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Hazard:
     """What is known of one program.
 
     Attributes:
-        source: where the knowledge is from.
+        sources: where the knowledge is from.
         interpreter: its first file operand is run.
         runs_project: it runs code of the workspace without being told to (plugins, build files).
         inline: options whose value is code.
@@ -52,6 +52,7 @@ class Hazard:
         injects: options that change its configuration.
         reads: options that take words or settings from a file.
         writes: options that write the file they name.
+        reaches: options that reach the network.
         script: its first text operand is a program of its own language.
         opens: its operands are files, whatever they look like.
         shifts: options that turn the first text operand into a path.
@@ -63,7 +64,7 @@ class Hazard:
         style: how it really reads its options.
     """
 
-    source: str
+    sources: tuple[str, ...]
     interpreter: bool = False
     runs_project: bool = False
     inline: tuple[str, ...] = ()
@@ -72,6 +73,7 @@ class Hazard:
     injects: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    reaches: tuple[str, ...] = ()
     script: bool = False
     opens: bool = False
     shifts: tuple[str, ...] = ()
@@ -84,7 +86,7 @@ class Hazard:
 
 
 TABLE = Path(__file__).with_name("hazards.toml")
-NOTHING = Hazard("")
+NOTHING = Hazard(())
 TEXTUAL = frozenset(("TEXT", "LINE", "ANY", "WORD"))
 
 
@@ -92,10 +94,9 @@ TEXTUAL = frozenset(("TEXT", "LINE", "ANY", "WORD"))
 def hazards() -> dict[str, Hazard]:
     """What is known, by program; one that is not here is not known to be harmless."""
     found: dict[str, Hazard] = {}
-    for table in tomllib.loads(TABLE.read_text("utf-8"))["hazard"]:
+    for program, table in tomllib.loads(TABLE.read_text("utf-8")).items():
         values: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-        programs = values.pop("programs")
-        found.update((program, Hazard(**values)) for program in programs)
+        found[program] = Hazard(**values)
     return found
 
 

@@ -15,7 +15,7 @@ from policies.matching.line import CompiledLine
 from policies.matching.walk import Span, Walk
 from policies.policy import Policy
 from policies.rule import Entry
-from policies.synopsis.tree import End, Group, Item, OptionGroup
+from policies.synopsis.tree import End, Group, Item, Option, OptionGroup, TypeRef
 from policies.values.value import Place, ValueType
 from policies.verdict import Decision
 
@@ -143,8 +143,10 @@ class Linter:
         _, path = self.builder.places[entry.number]
         line = entry.line.line
         runs_code = entry.rule.runs_code
+        writing = {o.column for o in options_of(line) if o.values and self.writes(o)}
         for code, message, column in errors_of(line, runs_code=runs_code):
-            yield self.at(raw, code, message, path, column)
+            if code != "L207" or column not in writing:
+                yield self.at(raw, code, message, path, column)
         hazard = hazard_of(line.program)
         if hazard.runs_project and not runs_code and not informational(entry.line):
             yield self.at(raw, "L201", f"{line.program} runs code of the workspace", path)
@@ -164,6 +166,12 @@ class Linter:
             )
         yield from self.shape(raw, path, entry)
 
+    def writes(self, option: Option) -> bool:
+        """Whether every value is of a type that is writable, declared types included."""
+        types = [value for value in option.values if isinstance(value, TypeRef)]
+        resolved = [self.builder.catalogue.resolve(value) for value in types]
+        return len(types) == len(option.values) and all(value.writable for value in resolved)
+
     def outside_world(
         self, raw: RawRule, path: tuple[str | int, ...], entry: Entry
     ) -> Iterator[LintFinding]:
@@ -174,6 +182,10 @@ class Linter:
         silent = not entry.rule.conditions.network
         if hazard.fetches and silent and types & {"URL", "HOST", "PKG"}:
             yield self.at(raw, "L214", f"{line.program} without network hosts", path)
+        for option, known in named_options(line):
+            if silent and known & set(hazard.reaches):
+                text = f"{option.name} reaches the network, and the rule names no hosts"
+                yield self.at(raw, "L214", text, path, option.column)
         sub = next(iter(entry.line.heads), "")
         if hazard.remote and silent and (not hazard.remote_in or sub in hazard.remote_in):
             for ref in operand_types(line):

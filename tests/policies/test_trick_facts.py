@@ -134,16 +134,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("evil", "as", "cc1"):
         (work / name).write_text(EVIL)
         (work / name).chmod(0o755)
-    quiet = {"cwd": work, "check": True, "capture_output": True}
+
+    def quiet(*argv: str) -> None:
+        subprocess.run(argv, cwd=work, check=True, capture_output=True)
+
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "-c", "safe.directory=*"]
-    subprocess.run(["git", "init", "-q"], **quiet)
+    quiet("git", "init", "-q")
     for text in ("first", "second"):
         (work / "log.txt").write_text(text)
-        subprocess.run([*git, "add", "a.txt", "log.txt"], **quiet)
-        subprocess.run([*git, "commit", "-qm", text], **quiet)
-    subprocess.run(["git", "config", "user.name", "x"], **quiet)
-    subprocess.run(["git", "config", "user.email", "x@x"], **quiet)
-    subprocess.run(["tar", "-cf", "a.tar", "a.txt"], **quiet)
+        quiet(*git, "add", "a.txt", "log.txt")
+        quiet(*git, "commit", "-qm", text)
+    quiet("git", "config", "user.name", "x")
+    quiet("git", "config", "user.email", "x@x")
+    quiet("tar", "-cf", "a.tar", "a.txt")
     return work
 
 
@@ -155,11 +158,19 @@ def run(text: str, work: Path, **places: str) -> subprocess.CompletedProcess[str
     if shutil.which(argv[0]) is None:
         pytest.skip(f"{argv[0]} is not installed")
     if argv[:2] == ["git", "bisect"]:
-        subprocess.run(["git", "bisect", "start", "HEAD", "HEAD~1"], cwd=work, capture_output=True)
+        subprocess.run(
+            ["git", "bisect", "start", "HEAD", "HEAD~1"], cwd=work, check=True, capture_output=True
+        )
     if argv[0] == "objcopy":
         subprocess.run(["gcc", "-c", "-o", "thing.obj", "thing.c"], cwd=work, check=True)
     return subprocess.run(
-        argv, cwd=work, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+        argv,
+        cwd=work,
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
     )
 
 
