@@ -54,6 +54,7 @@ TESTS = [
     "approval",
     "action",
     "context",
+    "edges",
     "events",
     "model",
     "plugin",
