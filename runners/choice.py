@@ -117,10 +117,20 @@ def tail(probe: Probe) -> str:
     return f": {probe.cure}" if probe.cure else ""
 
 
+OUGHT = {
+    Isolation.PROCESS: "install bubblewrap (apt-get install bubblewrap) or a Docker engine",
+    Isolation.NAMESPACE: "install bubblewrap (apt-get install bubblewrap) or a Docker engine",
+    Isolation.CONTAINER: "install a Docker engine",
+    Isolation.KERNEL: "give the Docker engine a runtime with a kernel of its own (gVisor, Kata) "
+    "and name it with --runtime",
+}
+"""What offers a level, where no box names a cure of its own."""
+
+
 def cure(probes: Mapping[str, Probe], floor: Isolation) -> str:
     """What would help most: the first box's cure, or the operator's consent."""
     cures = [probe.cure for probe in probes.values() if probe.cure]
-    advice = cures[:1] or ["install bubblewrap (apt-get install bubblewrap) or a Docker engine"]
+    advice = cures[:1] or [OUGHT[floor]]
     weaker = [probe for probe in probes.values() if probe.ok and probe.isolation < floor]
     if weaker:
         level = max(probe.isolation for probe in weaker).label

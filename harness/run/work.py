@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.bus import Events
+from harness.config import runs_folder
 from harness.event import Notice
 from harness.record import EventLog
 from harness.run.audience import Audience
@@ -26,6 +27,8 @@ __all__ = ["Work", "begin", "describe", "sweep_scratch", "tell", "tell_box"]
 
 SCRATCH = "scratch"
 OWNER = "owner"
+ELSEWHERE = "elsewhere"
+"""In the state folder: links to the scratch folders of runs whose folder lies outside."""
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -62,10 +65,12 @@ def begin(
     scratch = folder.path / SCRATCH
     # The log comes first: who cannot have it to write must not touch what its writer uses.
     log = open_log(folder, run, recording or Recording(), anew=resumption is None)
+    elsewhere = None
     try:
         if resumption is not None:
             shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700)
+        elsewhere = remember(scratch, run)
         (scratch / OWNER).write_text(str(Owner.me()), encoding="utf-8")
         events = Events(run=run, log=log)
         events.subscribe(audience.hear)
@@ -73,6 +78,19 @@ def begin(
     finally:
         log.close()
         shutil.rmtree(scratch, ignore_errors=True)
+        if elsewhere is not None:
+            elsewhere.unlink(missing_ok=True)
+
+
+def remember(scratch: Path, run: str) -> Path | None:
+    """A link to a scratch folder outside the state folder, so that a later start finds it."""
+    if scratch.parent.parent == runs_folder():
+        return None
+    link = runs_folder().parent / ELSEWHERE / run
+    link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(scratch.absolute())
+    return link
 
 
 def open_log(folder: RunFolder, run: str, how: Recording, *, anew: bool) -> EventLog:
@@ -98,11 +116,16 @@ def open_log(folder: RunFolder, run: str, how: Recording, *, anew: bool) -> Even
 def sweep_scratch(root: Path | None = None) -> list[str]:
     """Remove the scratch folders of runs whose harness is dead."""
     swept = []
-    for run in list_runs(root):
-        scratch = run.path / SCRATCH
+    links = sorted(((root or runs_folder()).parent / ELSEWHERE).glob("*"))
+    places = [(run.path.name, run.path / SCRATCH) for run in list_runs(root)]
+    places += [(link.name, link.readlink()) for link in links if link.is_symlink()]
+    for run, scratch in places:
         if abandoned(scratch):
             shutil.rmtree(scratch, ignore_errors=True)
-            swept.append(f"scratch folder of run {run.path.name}")
+            swept.append(f"scratch folder of run {run}")
+    for link in links:
+        if not link.exists():
+            link.unlink(missing_ok=True)
     return swept
 
 

@@ -75,6 +75,20 @@ def test_a_killed_harness_leaves_no_process_and_its_log_can_be_read(
     assert not (folder_of(stockade) / "scratch").exists()
 
 
+def test_what_a_killed_run_left_outside_the_state_folder_is_swept_too(
+    stockade, task, quick_box, mark, tmp_path
+) -> None:
+    words = ("run", task.path, "--policy", stockade.policy, "--runner", quick_box, "--out")
+    process = stockade.start(*words, tmp_path / "out", "--model", sleeper(task, mark))
+    wait_for(lambda: alive(mark) or process.poll() is not None)
+    process.kill()
+    process.communicate(timeout=30)
+    assert (tmp_path / "out" / "scratch").exists()
+    swept = stockade("gc")
+    assert (swept.code, (tmp_path / "out" / "scratch").exists()) == (0, False), swept.err
+    assert list(stockade.state.glob("stockade/elsewhere/*")) == []
+
+
 def test_a_second_signal_ends_all_at_once(stockade, task, quick_box, mark) -> None:
     process = begin(stockade, task, quick_box, mark)
     process.send_signal(signal.SIGINT)
