@@ -30,13 +30,13 @@ BOXES = {
 }
 
 
-async def main(box: str, what: str) -> None:
+async def main(box: str, what: str, mark: str = "") -> None:
     limits = Limits(wall_seconds=600, processes=32)
     session = await BOXES[box]().open(SessionSpec(run="doomed", limits=limits))
     if what == "idle":
         say("running")
         await asyncio.sleep(600)
-    program = {"busy": ("python3", "-c", HIDDEN), "flood": ("yes",)}[what]
+    program = {"busy": ("python3", "-c", HIDDEN, mark), "flood": ("yes",)}[what]
 
     async def announce(stream: str, data: bytes) -> None:
         say("running")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import random
+import secrets
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,3 +78,35 @@ async def test_a_sweep_leaves_a_living_harness_alone(
     swept = await ProcessRunner().sweep()
     assert not any("doomed" in item for item in swept)
     assert all(process.is_running() for process in below)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("box", [pytest.param(box, marks=case(box, "busy").marks) for box in BOXES])
+async def test_a_harness_killed_at_any_moment_leaves_no_process_and_then_nothing(box: str) -> None:
+    chance = random.Random(box)  # any moments will do, the same ones each time
+    script = Path(__file__).with_name("local_harness.py")
+    for _ in range(50):
+        mark = secrets.token_hex(8)
+        argv = [sys.executable, str(script), box, "busy", mark]
+        with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as process:
+            time.sleep(chance.uniform(0.1, 1.2))
+            os.kill(process.pid, signal.SIGSTOP)  # nothing is born between the look and the end
+            below = psutil.Process(process.pid).children(recursive=True)
+            process.kill()
+        _, alive = psutil.wait_procs(below, timeout=PROMISED_SECONDS)
+        assert (alive, marked(mark)) == ([], [])
+    await ProcessRunner().sweep()
+    assert not any("doomed" in item for item in await ProcessRunner().sweep())
+
+
+def marked(mark: str) -> list[int]:
+    """Processes, anywhere on the machine, that have the mark among their arguments."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if mark in process.cmdline():
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return found
