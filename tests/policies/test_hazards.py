@@ -13,7 +13,8 @@ from policies import Command, Decision, compile_layers, lint_policy, profile_nam
 from policies.authoring.hazard import hazards
 
 SOURCE = re.compile(
-    r"GTFOBins \S+|argument-injection-vectors \S+|\S.*\(\d\).*|.+ (documentation|manual|help|--help|-help|npm-config).*|npm-config|(go|svn) help.*|\S+ --?help"
+    r"(GTFOBins|argument-injection-vectors) \S+|\S+\(\d\).*|npm-config"
+    r"|\S.*(documentation|manual|help).*"
 )
 KINDS = ("inline", "runs", "injects", "reads", "writes", "reaches")
 

@@ -73,6 +73,16 @@ PAIRS = {
 }
 
 
+PLACES = {
+    "L101": "'''ls [-l]", "L102": '"git push origin"', "L103": '"wc"]', "L104": '"rm"]', "L105": "[-R]",
+    "L106": "-n|--lines", "L107": "-l [-a]", "L109": "'''ls [PATH...]", "L110": "X = ", "L201": "python FILE",
+    "L202": "-e TEXT", "L203": "env [ANY...]", "L204": "--pre TEXT", "L205": "-c TEXT", "L206": "-K FILE",
+    "L207": "-o FILE", "L208": "TEXT...", "L209": "grep [-e", "L210": "LINE PATH:rw", "L211": "OUT",
+    "L212": "ANY...", "L213": "TEXT", "L214": "'''curl URL", "L215": "'''tar", "L216": "WORD PATH:rw",
+    "L301": "[[rule]]", "L302": "'''env [-i]", "L304": '".git"]', "L401": "[[rule]]", "L402": "[[rule]]",
+}  # fmt: skip
+
+
 def codes(folder, text: str, **more) -> set[str]:
     return {
         finding.code
@@ -85,6 +95,14 @@ def test_a_bad_file_has_the_finding_and_its_clean_twin_has_not(code, tmp_path):
     bad, clean = PAIRS[code]
     assert code in codes(tmp_path, bad)
     assert code not in codes(tmp_path, clean)
+
+
+@pytest.mark.parametrize("code", PAIRS)
+def test_a_finding_stands_where_its_cause_is_written(code, tmp_path):
+    path = write(tmp_path, PAIRS[code][0])
+    found = [one for one in lint_policy(compile_layers(path, trust=False)) if one.code == code]
+    text = path.read_text().splitlines()[found[0].line - 1]
+    assert text[found[0].column - 1 :].startswith(PLACES[code])
 
 
 def test_a_strict_look_reports_programs_that_are_not_pinned(tmp_path):
