@@ -65,6 +65,30 @@ async def test_a_wrappers_own_success_is_held_to_the_output_schema(value: Any, o
     )
 
 
+@pytest.mark.parametrize("answer", [RuntimeError("oops"), "no outcome", None])
+async def test_a_wrapper_that_raises_or_answers_nothing_fails_its_call(answer: Any) -> None:
+    posts: list[str] = []
+
+    async def broken(info: CallInfo, call_next: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def after(info: CallInfo, draft: Draft, call_next: Any) -> Any:
+        posts.append(info.name)
+        return await call_next()
+
+    pipeline = Pipeline(Registry([tool_of()]))
+    dispose = pipeline.hooks.wrap(broken)
+    pipeline.hooks.after(after)
+    failed = await pipeline.call(call("echo", {"text": "a"}))
+    dispose()
+    good = await pipeline.call(call("echo", {"text": "b"}))
+    assert (failed.ok, failed.value, failed.error.code) == (False, None, "HOOK_FAILED")
+    assert failed.content.startswith("Failed: echo: a hook failed: ")
+    assert (good.content, posts, pipeline.ledger.tool_calls) == ("b", ["echo"], 1)
+
+
 async def test_a_replaced_value_is_held_to_the_output_schema_and_rendered_anew() -> None:
     output = {"type": "object", "properties": {"n": {"type": "integer"}}}
     accepted: list[Any] = [{"n": 2}, {"n": "two"}]
