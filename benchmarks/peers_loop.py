@@ -7,7 +7,8 @@ What is counted is the CPU time of the whole script, in the best of some rounds:
 step grows with the conversation pay for that here, as they do in a real run.
 
 Each library runs in a process of its own, with this Python or the one that
-STOCKADE_PEERS_PYTHON names; what is not installed there is reported, not measured.
+STOCKADE_PEERS_PYTHON names (`pip install '.[bench]'`, best in an environment of its own); what
+is not installed there is reported, not measured.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from benchmarks.row import Row
 ROOT = Path(__file__).parents[1]
 
 STEPS = 200
-ROUNDS = 7
+ROUNDS = 4
 DESCRIPTION = "Say a text back."
 TARGETS = {"smolagents": 2.5, "langgraph": 12.0, "pydantic-ai-slim": 12.0, "openai-agents": 12.0}
 
