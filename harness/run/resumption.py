@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError, LogError
 from harness.event import StepEnd, ToolFinished
-from harness.message import Assistant, ToolCall, ToolMessage, User
+from harness.message import ToolCall, ToolMessage, User
 from harness.recall import RecalledCall, RecalledStep, Recollection, recall
 from harness.record import read_events
 from harness.report import write_report
@@ -35,6 +35,12 @@ UNKNOWN = (
     "Outcome unknown: the harness died while this call was under way; "
     "it may or may not have done its work, and was not run again."
 )
+_PURE = frozenset({"finish", "read_artifact"})
+"""Tools that change nothing anywhere: what came of them is known by running them again."""
+
+_SPENT = frozenset({"step_limit", "tool_limit", "time_limit", "token_limit"})
+"""Ends of the agent that stand; a model or a box that failed may work now."""
+
 _RAN = frozenset({"raised", "timeout", "invalid_output", "aborted"})
 """Kinds of failure of a body that was started."""
 
@@ -154,15 +160,31 @@ async def take_up(agent: Agent, resumption: Resumption, instruction: str) -> Loo
     agent.transcript.extend(run.messages)
     last = steps[-1]
     _restore(agent, steps)
+    results = [ToolMessage(c.id, c.name, c.content, not c.ok) for c in last.calls]
     if not last.whole:
         answer = last.assistant
         assert answer is not None
         agent.transcript.append(answer)
-        agent.transcript.extend(await _finish_step(agent, last, resumption))
+        results = await _finish_step(agent, last, resumption)
+        agent.transcript.extend(results)
+    ended = _end_step(agent, resumption.records, last, results)
     told = len(agent.transcript)
     if run.steps[-1] is last:
         agent.transcript.extend(_notes(last))
-    return await agent.go_on(told=told, ended=_ended(resumption.records, last))
+    result = await agent.go_on(told=told, ended=ended)
+    denials, unanswered = _tallies(steps, resumption.records)
+    return replace(
+        result, denials=result.denials + denials, unanswered=result.unanswered + unanswered
+    )
+
+
+def _tallies(
+    steps: Sequence[RecalledStep], records: Sequence[Mapping[str, Any]]
+) -> tuple[int, int]:
+    """Calls that were denied, and questions that nobody answered, before the harness died."""
+    errors = [(c.result or {}).get("error") or {} for step in steps for c in step.calls]
+    answers = [r.get("answer") for r in records if r.get("type") == "approval/decided"]
+    return [e.get("kind") for e in errors].count("denied"), answers.count("unavailable")
 
 
 def _notes(step: RecalledStep) -> list[User]:
@@ -230,7 +252,8 @@ async def _finish_step(
 ) -> list[ToolMessage]:
     """Results for the calls of the step that was under way, in order."""
     missing = [call for call in step.calls if call.result is None]
-    again = [c for c in missing if resumption.rerun_unknown and _in_box(agent, c)]
+    rerun = resumption.rerun_unknown
+    again = [c for c in missing if c.name in _PURE or (rerun and _in_box(agent, c))]
     found: dict[str, ToolMessage] = {}
     if again:
         calls = [ToolCall(c.id, c.name, c.arguments) for c in again]
@@ -244,7 +267,6 @@ async def _finish_step(
         if call.id not in found:
             found[call.id] = ToolMessage(call.id, call.name, UNKNOWN, is_error=True)
             _tell_unknown(agent, step, call)
-    agent.events.emit(StepEnd(len(step.calls), 0.0), step=step.number)
     return [found.get(c.id) or ToolMessage(c.id, c.name, c.content, not c.ok) for c in step.calls]
 
 
@@ -270,18 +292,32 @@ def _restore(agent: Agent, steps: Sequence[RecalledStep]) -> None:
         skip(len(steps))
 
 
-def _ended(records: Sequence[dict[str, Any]], last: RecalledStep) -> tuple[str, str | None] | None:
-    """How the run had ended before its harness died (in verification), or None."""
+def _end_step(
+    agent: Agent,
+    records: Sequence[dict[str, Any]],
+    last: RecalledStep,
+    results: Sequence[ToolMessage],
+) -> tuple[str, str | None] | None:
+    """How the run had ended before its harness died, or ends now that the step is whole."""
+    ended = _concluded(agent, last, results)
     for record in reversed(records):
         if record.get("type") == "step/end" and record.get("step") == last.number:
-            status = record.get("status")
-            if not status:
-                return None
-            answer = last.assistant
-            assert answer is not None
-            return str(status), _answer(last, answer) if status == "completed" else None
+            status = str(record.get("status") or "")
+            return ended or ((status, None) if status in _SPENT else None)
+    how = ended[0] if ended else None
+    agent.events.emit(StepEnd(len(last.calls), 0.0, how), step=last.number)
+    return ended
+
+
+def _concluded(
+    agent: Agent, step: RecalledStep, results: Sequence[ToolMessage]
+) -> tuple[str, str | None] | None:
+    """Whether the step ends the run by itself: an answer without calls, a tool that ends it."""
+    assert step.reply is not None
+    if not step.calls:
+        return None if step.reply.get("cut") else ("completed", str(step.reply.get("text", "")))
+    for message in results:
+        tool = agent.registry.get(message.tool)
+        if tool is not None and tool.ends_run and not message.is_error:
+            return "completed", message.content
     return None
-
-
-def _answer(last: RecalledStep, answer: Assistant) -> str:
-    return last.calls[-1].content if last.calls else answer.text
