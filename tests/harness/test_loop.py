@@ -381,6 +381,13 @@ async def test_nothing_that_a_model_says_raises_its_limits() -> None:
     assert (result.status, result.steps) == ("step_limit", 2)
 
 
+async def test_neither_a_budget_nor_a_result_can_be_changed() -> None:
+    result = await agent_of(says("ok")).run("go")
+    for frozen, name in ((Budget(), "steps"), (result.spent, "steps"), (result, "status")):
+        with pytest.raises(AttributeError):
+            setattr(frozen, name, 99)
+
+
 @pytest.mark.req("S-162")
 async def test_the_default_limit_is_more_than_most_runs_need_and_can_be_set() -> None:
     assert Budget().steps >= 15
