@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from policies import Command, compile_layers, explain_command, lint_policy, load, run_fixtures
+from policies import (
+    Command,
+    compile_layers,
+    explain_command,
+    lint_policy,
+    load,
+    profile_names,
+    run_fixtures,
+)
 
-GUIDE = Path(__file__).parents[2] / "docs" / "policy-guide.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "first-policy.md"
 
 
 def guided(folder: Path, *, cases: bool = False) -> Path:
@@ -37,3 +45,25 @@ def test_the_edit_of_the_guide_is_the_one_that_is_offered(tmp_path):
 def test_the_cases_of_the_guide_hold(tmp_path):
     results = run_fixtures(load(guided(tmp_path)), guided(tmp_path, cases=True))
     assert [result.ok for result in results] == [True, True]
+
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "policy.md"
+
+
+def test_every_policy_of_the_reference_loads(tmp_path):
+    blocks = re.findall(r"```toml\n(.*?)```", REFERENCE.read_text(), re.DOTALL)
+    for number, block in enumerate(blocks):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(block)
+        compile_layers(path, trust=False)
+    assert len(blocks) >= 2
+
+
+def test_the_python_of_the_reference_holds():
+    (block,) = re.findall(r"```python\n(.*?)```", REFERENCE.read_text(), re.DOTALL)
+    exec(compile(block, "policy.md", "exec"), {})
+
+
+def test_the_reference_names_every_profile_and_command():
+    text = REFERENCE.read_text()
+    assert [name for name in profile_names() if f"`{name}`" not in text] == []

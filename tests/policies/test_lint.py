@@ -74,13 +74,37 @@ PAIRS = {
 
 
 PLACES = {
-    "L101": "'''ls [-l]", "L102": '"git push origin"', "L103": '"wc"]', "L104": '"rm"]', "L105": "[-R]",
-    "L106": "-n|--lines", "L107": "-l [-a]", "L109": "'''ls [PATH...]", "L110": "X = ", "L201": "python FILE",
-    "L202": "-e TEXT", "L203": "env [ANY...]", "L204": "--pre TEXT", "L205": "-c TEXT", "L206": "-K FILE",
-    "L207": "-o FILE", "L208": "TEXT...", "L209": "grep [-e", "L210": "LINE PATH:rw", "L211": "OUT",
-    "L212": "ANY...", "L213": "TEXT", "L214": "'''curl URL", "L215": "'''tar", "L216": "WORD PATH:rw",
-    "L301": "[[rule]]", "L302": "'''env [-i]", "L304": '".git"]', "L401": "[[rule]]", "L402": "[[rule]]",
-}  # fmt: skip
+    "L101": "'''ls [-l]",
+    "L102": '"git push origin"',
+    "L103": '"wc"]',
+    "L104": '"rm"]',
+    "L105": "[-R]",
+    "L106": "-n|--lines",
+    "L107": "-l [-a]",
+    "L109": "'''ls [PATH...]",
+    "L110": "X = ",
+    "L201": "python FILE",
+    "L202": "-e TEXT",
+    "L203": "env [ANY...]",
+    "L204": "--pre TEXT",
+    "L205": "-c TEXT",
+    "L206": "-K FILE",
+    "L207": "-o FILE",
+    "L208": "TEXT...",
+    "L209": "grep [-e",
+    "L210": "LINE PATH:rw",
+    "L211": "OUT",
+    "L212": "ANY...",
+    "L213": "TEXT",
+    "L214": "'''curl URL",
+    "L215": "'''tar",
+    "L216": "WORD PATH:rw",
+    "L301": "[[rule]]",
+    "L302": "'''env [-i]",
+    "L304": '".git"]',
+    "L401": "[[rule]]",
+    "L402": "[[rule]]",
+}
 
 
 def codes(folder, text: str, **more) -> set[str]:
