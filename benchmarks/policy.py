@@ -92,6 +92,8 @@ def corpus_row() -> Row:
 def profile_rows() -> list[Row]:
     policies.load("python-dev")
     loading = best(lambda: policies.load("python-dev"), 20, 1) / 1e3
+    times = {n: best(lambda n=n: policies.load(n), 5, 1) / 1e3 for n in policies.profile_names()}
+    slowest = max(times, key=lambda name: times[name])
     argvs = commands()
     tracemalloc.start()
     policy = policies.load("python-dev")
@@ -101,6 +103,12 @@ def profile_rows() -> list[Row]:
     tracemalloc.stop()
     return [
         Row("load python-dev", f"{loading:.1f} ms", "at most 30 ms", loading <= 30),
+        Row(
+            f"load {slowest}, the slowest profile",
+            f"{times[slowest]:.1f} ms",
+            "at most 30 ms",
+            times[slowest] <= 30,
+        ),
         Row("memory of the profile in use", f"{memory:.1f} MiB", "at most 5 MiB", memory <= 5),
     ]
 
