@@ -24,6 +24,7 @@ def result(tmp_path: Path) -> Path:
 
 async def test_links_swapped_under_an_operation_lead_nowhere(open_box: Opening) -> None:
     prepare = """
+import os
 os.mkdir('a'); os.symlink('/etc', 'b'); open('a/passwd', 'w').write('inside')
 open('f', 'w').write('inside'); os.symlink('/etc/passwd', 'g')
 """
@@ -88,6 +89,7 @@ time.sleep(30)
 
 async def test_odd_names_come_back_as_they_are(open_box: Opening) -> None:
     code = """
+import os
 for name in (b'new\\nline', b'\\x1b[31mred', b'\\xff\\xfe', b'-rf', b'a' * 255, b'Case', b'case',
              'n\\u0303'.encode(), '\\u00f1'.encode(), b'"quote\\\\', b' ', b'...', b'x\\r'):
     open(name, 'wb').write(b'x')
@@ -108,6 +110,7 @@ async def test_a_tree_too_deep_is_told_and_hides_nothing_else(
     open_box: Opening, result: Path
 ) -> None:
     code = """
+import os
 open('kept', 'w').write('x')
 for _ in range(1500):
     os.mkdir('d' * 200); os.chdir('d' * 200)
@@ -129,6 +132,7 @@ async def test_a_workspace_that_changes_while_it_is_packed_gives_a_sound_result(
     open_box: Opening, result: Path, tmp_path: Path
 ) -> None:
     prepare = """
+import os
 for n in range(100):
     os.mkdir(f'd{n}')
     open(f'd{n}/f', 'wb').write(os.urandom(4096))
@@ -166,6 +170,7 @@ async def test_an_archive_cannot_leave_its_folder(
     open_box: Opening, result: Path, tmp_path: Path
 ) -> None:
     code = f"""
+import os
 os.symlink({str(tmp_path)!r}, 'out'); os.symlink('../../../../tmp', 'up')
 os.mkdir('a'); os.symlink('..', 'a/parent'); os.symlink('a/parent/../..', 'climb')
 os.link('/etc/passwd', 'hard') if os.access('/etc', os.W_OK) else None
