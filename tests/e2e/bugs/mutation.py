@@ -49,13 +49,6 @@ PACKAGES = {
             "tests",
         ),
         Package(
-            "more-itertools",
-            "10.5.0",
-            "5482bfef7849c25dc3c6dd53a6173ae4795da2a41a80faea6700d9f5846c5da6",
-            "more_itertools",
-            "tests",
-        ),
-        Package(
             "toolz",
             "1.0.0",
             "2c86e3d9a04798ac556793bced838816296a2f085017664e4995cb40a1047a02",
@@ -229,7 +222,6 @@ def finding_test(root: Path, package: Package, test_file: str) -> str | None:
 PAIRS = {
     "boltons": ["cacheutils", "dictutils", "formatutils", "iterutils", "listutils", "mathutils",
                 "queueutils", "setutils", "statsutils", "strutils", "timeutils", "urlutils"],
-    "more-itertools": ["more", "recipes"],
     "toolz": ["dicttoolz", "functoolz", "itertoolz"],
 }  # fmt: skip
 
