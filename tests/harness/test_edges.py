@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.budget import Budget, Ledger
 from harness.bus import Events
 from harness.errors import LogError
 from harness.hook import Accept, CallInfo, Draft
@@ -16,6 +17,7 @@ from harness.record import EventLog, read_events
 from harness.registry import Registry
 from harness.result import FailureKind, Success
 from harness.signal import Signal
+from runners import LostError
 from tests.harness.doubles import Recorder, TableJudge, agent_of, asks, call, says, tool_of
 
 
@@ -201,6 +203,25 @@ async def test_a_broken_log_drains_a_batch_and_starts_nothing_more(tmp_path) -> 
         await agent.run("go")
     assert trail == ["start c1", "end c1", "start c2", "end c2"]
     assert conversation_fault(list(agent.transcript)) is None
+
+
+async def test_the_codes_of_calls_that_a_broken_box_or_a_spent_budget_stopped() -> None:
+    async def body(arguments: dict[str, Any], execution: Any) -> str:
+        raise LostError("the box ended")
+
+    calls = [call("f", {}, f"c{n}") for n in (1, 2)]
+    broken = await Pipeline(Registry([tool_of("f", body)])).run(calls)
+    spent = Pipeline(Registry([tool_of("f")]), ledger=Ledger(Budget(tool_calls=1)))
+    over = await spent.run([*calls, call("f", {}, "c3")])
+    assert [result.error.code for result in broken.results] == [
+        "BOX_FAILED",
+        "ABORTED_BEFORE_DISPATCH",
+    ]
+    assert [result.error and result.error.code for result in over.results] == [
+        None,
+        "OVER_BUDGET",
+        "OVER_BUDGET",
+    ]
 
 
 async def test_a_call_is_in_the_record_before_its_body_starts(tmp_path) -> None:
