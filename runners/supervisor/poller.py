@@ -18,7 +18,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 EVERY = 0.1
 OFTEN = 0.02
-"""While the number of processes grows fast."""
+"""While the number of processes or of files grows fast."""
 
 
 class Store:
@@ -28,12 +28,14 @@ class Store:
         self.fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self.most = most
         self.used = 0
+        self.filling = False
 
     def overfull(self) -> bool:
         """Whether it holds too many files, and more than at the last look."""
         before = self.used
         state = os.fstatvfs(self.fd)
         self.used = state.f_files - state.f_ffree
+        self.filling = self.used - before > self.most // 64
         return self.used > max(before, self.most)
 
 
@@ -85,11 +87,13 @@ class Poller:
                 ticks += sum(int(fields[index]) for index in (11, 12, 13, 14))
         call.peak = max(call.peak, pages * PAGE)
         now = time.monotonic()
-        pause = OFTEN if threads > 2 * before + 4 else EVERY
+        overfull = [store.overfull() for store in self.stores]
+        fast = threads > 2 * before + 4 or any(store.filling for store in self.stores)
+        pause = OFTEN if fast else EVERY
         self.next[call.number] = (now + max(pause, 20 * (now - began)), threads, base)
         if ticks / TICKS > limits["cpu_seconds"]:
             return "cpu_seconds"
-        if self.stores and any(store.overfull() for store in self.stores):
+        if any(overfull):
             return "disk_mib"
         if self.processes and threads > limits["processes"]:
             return "processes"
