@@ -65,7 +65,7 @@ FORMS = [
     pytest.param("openai", "true", id="openai-streamed"),
     pytest.param("openai", "false", id="openai-whole", marks=pytest.mark.slow),
     pytest.param("anthropic", "true", id="anthropic-streamed", marks=pytest.mark.slow),
-    pytest.param("anthropic", "false", id="anthropic-whole"),
+    pytest.param("anthropic", "false", id="anthropic-whole", marks=pytest.mark.slow),
 ]
 
 
