@@ -22,6 +22,7 @@ from harness.models.chunk import (
     UsageReport,
 )
 from harness.models.fault import WireError, fault_of_error
+from harness.models.lenient import number_or_none, text_or_empty
 from harness.models.sse import Event
 
 __all__ = ["AnthropicDialect", "from_wire", "to_wire"]
@@ -100,7 +101,7 @@ class AnthropicDialect:
             yield from _whole_block(str(index), block)
         yield from _usage(document.get("usage"))
         reason = _FINISH.get(str(document.get("stop_reason")), "stop")
-        yield Finish(reason, _text(document.get("model")))
+        yield Finish(reason, text_or_empty(document.get("model")))
 
 
 class AnthropicReader:
@@ -120,7 +121,7 @@ class AnthropicReader:
                 raise fault_of_error(document.get("error"))
             case "message_start":
                 message = _table(document.get("message"))
-                self._model = _text(message.get("model"))
+                self._model = text_or_empty(message.get("model"))
                 yield from _usage(message.get("usage"))
             case "content_block_start":
                 yield from self._start(str(document.get("index")), document)
@@ -148,20 +149,22 @@ class AnthropicReader:
             yield from _whole_block(index, block)
             return
         self._inputs[index] = json.dumps(block["input"]) if block.get("input") else ""
-        yield CallDelta(index, _text(block.get("id")), _text(block.get("name")))
+        yield CallDelta(index, text_or_empty(block.get("id")), text_or_empty(block.get("name")))
 
     def _delta(self, index: str, delta: Mapping[str, Any]) -> Iterator[Chunk]:
         match delta.get("type"):
             case "text_delta":
-                yield TextDelta(_text(delta.get("text")))
+                yield TextDelta(text_or_empty(delta.get("text")))
             case "input_json_delta":
                 if delta.get("partial_json"):
                     self._inputs.pop(index, None)
-                    yield CallDelta(index, arguments=_text(delta.get("partial_json")))
+                    yield CallDelta(index, arguments=text_or_empty(delta.get("partial_json")))
             case "thinking_delta":
-                yield ReasoningDelta(index, _text(delta.get("thinking")), provider="anthropic")
+                yield ReasoningDelta(
+                    index, text_or_empty(delta.get("thinking")), provider="anthropic"
+                )
             case "signature_delta":
-                signature = _text(delta.get("signature"))
+                signature = text_or_empty(delta.get("signature"))
                 yield ReasoningDelta(index, signature=signature, provider="anthropic")
 
     def _stop(self, index: str) -> Iterator[Chunk]:
@@ -255,7 +258,7 @@ def _answer(blocks: Sequence[Mapping[str, Any]]) -> Assistant:
     for block in blocks:
         match block.get("type"):
             case "text":
-                text.append(_text(block.get("text")))
+                text.append(text_or_empty(block.get("text")))
             case "thinking":
                 reasoning.append(Reasoning(block["thinking"], block["signature"], "anthropic"))
             case "redacted_thinking":
@@ -270,11 +273,11 @@ def _answer(blocks: Sequence[Mapping[str, Any]]) -> Assistant:
 
 def _said(block: Mapping[str, Any], tools: Mapping[str, str]) -> Message:
     if block.get("type") == "tool_result":
-        identity = _text(block.get("tool_use_id"))
-        content = _text(block.get("content"))
+        identity = text_or_empty(block.get("tool_use_id"))
+        content = text_or_empty(block.get("content"))
         return ToolMessage(identity, tools.get(identity, ""), content, bool(block.get("is_error")))
     if block.get("type") == "text":
-        return User(_text(block.get("text")))
+        return User(text_or_empty(block.get("text")))
     raise WireError(f"content of the kind {block.get('type')!r} is not supported")
 
 
@@ -283,19 +286,25 @@ def _whole_block(index: str, block: object) -> Iterator[Chunk]:
     match block.get("type"):
         case "text":
             if block.get("text"):
-                yield TextDelta(_text(block.get("text")))
+                yield TextDelta(text_or_empty(block.get("text")))
         case "thinking":
             yield ReasoningDelta(
-                index, _text(block.get("thinking")), _text(block.get("signature")), "", "anthropic"
+                index,
+                text_or_empty(block.get("thinking")),
+                text_or_empty(block.get("signature")),
+                "",
+                "anthropic",
             )
         case "redacted_thinking":
-            yield ReasoningDelta(index, data=_text(block.get("data")), provider="anthropic")
+            yield ReasoningDelta(index, data=text_or_empty(block.get("data")), provider="anthropic")
         case "tool_use":
             given = block.get("input")
             if isinstance(given, str):
                 yield Repair(f"input of {block.get('name')} as text, not as an object")
             arguments = given if isinstance(given, str) else json.dumps(given or {})
-            yield CallDelta(index, _text(block.get("id")), _text(block.get("name")), arguments)
+            yield CallDelta(
+                index, text_or_empty(block.get("id")), text_or_empty(block.get("name")), arguments
+            )
         case kind:
             raise WireError(f"content of the kind {kind!r} is not supported")
 
@@ -304,12 +313,12 @@ def _usage(usage: object) -> Iterator[Chunk]:
     if not isinstance(usage, dict):
         return
     fresh, cached = (
-        _number(usage.get("input_tokens")),
-        _number(usage.get("cache_read_input_tokens")),
+        number_or_none(usage.get("input_tokens")),
+        number_or_none(usage.get("cache_read_input_tokens")),
     )
-    written = _number(usage.get("cache_creation_input_tokens"))
+    written = number_or_none(usage.get("cache_creation_input_tokens"))
     read = None if fresh is None else fresh + (cached or 0) + (written or 0)
-    yield UsageReport(Usage(read, _number(usage.get("output_tokens")), cached))
+    yield UsageReport(Usage(read, number_or_none(usage.get("output_tokens")), cached))
 
 
 def _tool(tool: ToolDefinition) -> dict[str, Any]:
@@ -332,11 +341,3 @@ def _table(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise WireError(f"an object was expected where the answer has {type(value).__name__}")
     return value
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -23,6 +23,7 @@ from harness.models.chunk import (
     UsageReport,
 )
 from harness.models.fault import WireError, fault_of_error
+from harness.models.lenient import number_or_none, text_or_empty
 from harness.models.sse import Event
 
 __all__ = ["OpenAIDialect", "from_wire", "to_wire"]
@@ -86,7 +87,9 @@ class OpenAIDialect:
             yield Repair("null content read as empty text")
         yield from reader.delta(message)
         yield from reader.usage(document)
-        yield Finish(reader.reason(choice.get("finish_reason")), _text(document.get("model")))
+        yield Finish(
+            reader.reason(choice.get("finish_reason")), text_or_empty(document.get("model"))
+        )
 
 
 class OpenAIReader:
@@ -111,7 +114,7 @@ class OpenAIReader:
         document = _loads(event.data)
         if document.get("error"):
             raise fault_of_error(document["error"])
-        self._model = _text(document.get("model")) or self._model
+        self._model = text_or_empty(document.get("model")) or self._model
         choices = document.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if not isinstance(choice, dict) or choice.get("index") not in (0, None):
@@ -155,7 +158,7 @@ class OpenAIReader:
             raise WireError("a tool call of the answer is no object")
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
-        identity, name = _text(call.get("id")), _text(function.get("name"))
+        identity, name = text_or_empty(call.get("id")), text_or_empty(function.get("name"))
         index = call.get("index")
         key = str(index) if index is not None else f"at-{position}"
         slot = self._slots.get(key)
@@ -179,9 +182,9 @@ class OpenAIReader:
         cached = details.get("cached_tokens") if isinstance(details, dict) else None
         yield UsageReport(
             Usage(
-                _number(usage.get("prompt_tokens")),
-                _number(usage.get("completion_tokens")),
-                _number(cached),
+                number_or_none(usage.get("prompt_tokens")),
+                number_or_none(usage.get("completion_tokens")),
+                number_or_none(cached),
             )
         )
 
@@ -311,7 +314,7 @@ def _content(content: object) -> str:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind not in ("text", "output_text", "refusal"):
             raise WireError(f"content of the kind {kind!r} (images and the like) is not supported")
-        parts.append(_text(part.get("text") or part.get("refusal")))
+        parts.append(text_or_empty(part.get("text") or part.get("refusal")))
     return "".join(parts)
 
 
@@ -323,11 +326,3 @@ def _loads(data: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise WireError("an event of the stream is no JSON object")
     return document
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
