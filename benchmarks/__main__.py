@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,9 +28,13 @@ def names(wanted: Sequence[str]) -> list[str]:
 
 
 def rows(name: str) -> list[Row]:
-    """What one benchmark measured."""
-    module = importlib.import_module(f"benchmarks.{name}")
-    result: list[Row] = module.main()
+    """What one benchmark measured; one that fails is told and costs the others nothing."""
+    try:
+        module = importlib.import_module(f"benchmarks.{name}")
+        result: list[Row] = module.main()
+    except Exception as error:
+        traceback.print_exc()
+        return [Row(name, f"{type(error).__name__}: {error}"[:60], "-", None)]
     return result
 
 
@@ -40,6 +45,7 @@ def main() -> None:
         print(f"measuring {name}", file=sys.stderr)
         for row in rows(name):
             table.add_row(row.what, row.figure, row.target, MARK[row.ok])
+            print(f"  {row.what}: {row.figure} ({row.target})", file=sys.stderr)
     Console(width=120).print(table)
 
 

@@ -39,8 +39,10 @@ class Setup:
             reach; implied by ``uid`` and ``chroot``.
         pid1: the supervisor is PID 1 of a PID namespace of its own, and has its own IPC
             namespace as well.
-        alone: ``kill(-1)`` reaches nothing that is not of this session (a PID namespace or a uid
-            of its own).
+        alone: ``kill(-1)`` reaches nothing that is not of this session (a PID namespace, a uid
+            of its own, or ``scope``).
+        scope: the supervisor enters a Landlock domain of its own, which its signals cannot leave;
+            those of its programs cannot leave theirs, which lie within it.
         own_network: the network namespace is the box's own; else programs get no sockets.
         nproc: RLIMIT_NPROC holds here (not for root, not for a uid that others use).
         seccomp: load the filter; ``ptrace``: let programs trace each other.
@@ -65,6 +67,7 @@ class Setup:
     preload: bool = False
     pid1: bool = False
     alone: bool = False
+    scope: bool = False
     own_network: bool = False
     nproc: bool = False
     seccomp: bool = True

@@ -82,6 +82,8 @@ def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
     os.umask(0o022)
     for number in IGNORED:
         _signal.signal(number, _signal.SIG_IGN)
+    if settings["scope"]:
+        _confine_signals(parent)
     version = landlock.abi()
     has_openat2 = path.has_openat2()
     if settings["seccomp"]:
@@ -107,6 +109,20 @@ def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
         "overlap": dispatcher.overlap,
         "counters": sorted(dispatcher.counters.files),
     }
+
+
+def _confine_signals(stranger: int) -> None:
+    """Let our signals reach nothing but what we start, so that ``kill(-1)`` is a broom of ours.
+
+    Proved on the harness, which the kernel must keep from us now. Before any thread is started:
+    Landlock holds the calling thread and what descends from it.
+    """
+    landlock.restrict([])
+    try:
+        os.kill(stranger, 0)
+    except PermissionError:
+        return
+    raise OSError("Landlock does not keep signals within the box")
 
 
 def _key() -> "tuple[int, int]":
