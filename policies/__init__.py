@@ -18,7 +18,7 @@ from policies.command import (
     ToStdout,
 )
 from policies.limits import Budgets, Isolation, Limits
-from policies.verdict import Conditions, Decision, PathCheck, Verdict
+from policies.verdict import PROTECTED, Conditions, Decision, PathCheck, Verdict
 
 if TYPE_CHECKING:
     from policies.authoring import (
@@ -109,6 +109,7 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
+    "PROTECTED",
     "Budgets",
     "Cd",
     "Command",

@@ -14,9 +14,8 @@ from policies.matching.walk import Span, Walk
 from policies.messages import denial
 from policies.rule import Ban, Entry, Gate, Program, Rule, Waiting
 from policies.shelf import Shelf
-from policies.values.paths import PROTECTED
 from policies.values.value import Place
-from policies.verdict import Conditions, Decision, Verdict, fast_verdict
+from policies.verdict import PROTECTED, Conditions, Decision, Verdict, fast_verdict
 
 __all__ = ["Policy"]
 

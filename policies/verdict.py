@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from policies.limits import Isolation, Limits
 
-__all__ = ["Conditions", "Decision", "PathCheck", "Verdict"]
+__all__ = ["PROTECTED", "Conditions", "Decision", "PathCheck", "Verdict"]
 
 
 class Decision(enum.IntEnum):
@@ -22,6 +22,19 @@ class Decision(enum.IntEnum):
     def label(self) -> str:
         """The lower-case name, as files and reports write it."""
         return self.name.lower()
+
+
+PROTECTED: tuple[str, ...] = (
+    ".git",
+    ".hg",
+    ".svn",
+    ".stockade",
+    ".github/workflows",
+    ".husky",
+    ".vscode",
+    ".idea",
+)
+"""Places whose files other programs trust or run: no program may change them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,17 @@ class Session(Protocol):
         """The program that a bare name stands for on a search path of box folders."""
         ...
 
-    async def check(self, checks: Sequence[PathCheck], cwd: str = ".") -> Sequence[PathFault]:
-        """Judge path operands on their real paths, below the workspace."""
+    async def check(
+        self,
+        checks: Sequence[PathCheck],
+        cwd: str = ".",
+        protect: Sequence[str] | None = None,
+    ) -> Sequence[PathFault]:
+        """Judge path operands on their real paths, below the workspace.
+
+        ``protect`` are the names that a writable one may not run through, at any depth; the usual
+        ones where None.
+        """
         ...
 
     async def glob(self, pattern: str, cwd: str = ".", limit: int = 1000) -> Sequence[str]:

@@ -41,7 +41,8 @@ class Pool:
     """A Runner that keeps sessions of each kind that was asked for ready.
 
     Use it as an asynchronous context; its end closes what was not taken. A kind is all of the
-    spec but the run. Sessions in place are opened directly: a folder has one session at a time.
+    spec but the run. Opened directly are sessions in place, since a folder has one at a time, and
+    those made for the size of one workspace.
     """
 
     def __init__(self, runner: Runner, *, size: int = 2, idle_seconds: float = 300.0) -> None:
@@ -93,14 +94,14 @@ class Pool:
 
     async def warm(self, spec: SessionSpec) -> None:
         """Start what is missing of a kind and wait for it; errors come when one is opened."""
-        if self._open and spec.in_place is None:
+        if self._open and not single(spec):
             shelf = self._shelf(spec)
             self._fill(shelf)
             await asyncio.gather(*shelf.filling)
 
     async def open(self, spec: SessionSpec) -> Session:
         """A ready session that still lives, else a new one; more are started behind it."""
-        if not self._open or spec.in_place is not None:
+        if not self._open or single(spec):
             return await self._runner.open(spec)
         shelf = self._shelf(spec)
         try:
@@ -147,6 +148,11 @@ class Pool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def single(spec: SessionSpec) -> bool:
+    """Whether no other session could be like this one."""
+    return spec.in_place is not None or spec.workspace_mib > 0
 
 
 async def lives(session: Session) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from policies import Isolation, Limits, PathCheck, Pipeline
+from policies import PROTECTED, Isolation, Limits, PathCheck, Pipeline
 from runners.contract import ROOTS, OnOutput, PathFault, Root
 from runners.errors import LostError
 from runners.outcome import (
@@ -27,6 +27,7 @@ from runners.outcome import (
     Program,
     Written,
 )
+from runners.workspace.protect import Protected
 
 __all__ = ["ScriptedRun", "ScriptedSession"]
 
@@ -90,15 +91,23 @@ class ScriptedSession:
         found = self._programs.get(name)
         return None if found is None else Program(name, found, found)
 
-    async def check(self, checks: Sequence[PathCheck], cwd: str = ".") -> Sequence[PathFault]:
+    async def check(
+        self,
+        checks: Sequence[PathCheck],
+        cwd: str = ".",
+        protect: Sequence[str] | None = None,
+    ) -> Sequence[PathFault]:
         """Judge paths by their text and by the files in memory."""
         faults: list[PathFault] = []
+        names = Protected(PROTECTED if protect is None else protect)
         for check in checks:
             path = self._path(check.path, cwd)
             if path is None:
                 faults.append(
                     PathFault(check, "path-escape", f"{check.path}: leaves the workspace")
                 )
+            elif check.writable and names.name_of(path):
+                faults.append(PathFault(check, "path-protected", f"{check.path}: is protected"))
             elif check.kind == "file" and path not in self.files:
                 faults.append(PathFault(check, "value-type", f"{check.path}: is no file"))
             elif check.kind == "dir" and not self._is_folder(path):

@@ -9,7 +9,7 @@ from typing import Literal
 from policies import Limits
 from runners.contract import Root
 
-__all__ = ["CONTAINER_COUNTERS", "PROTECTED", "Access", "Setup"]
+__all__ = ["CONTAINER_COUNTERS", "Access", "Setup"]
 
 Access = Literal["r", "rx", "rw", "rwx", "dev"]
 
@@ -18,11 +18,6 @@ CONTAINER_COUNTERS: Mapping[str, tuple[str, ...]] = {
     "processes": ("/sys/fs/cgroup/pids/pids.events", "/sys/fs/cgroup/pids.events"),
 }
 """Where a box with a cgroup of its own sees its counters, version 1 and 2."""
-
-PROTECTED = (
-    ".git", ".hg", ".svn", ".stockade", ".github/workflows", ".husky", ".vscode", ".idea",
-)  # fmt: skip
-"""Names that no writable path operand may run through, at any depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,6 @@ class Setup:
         inodes: how many files a folder may hold, watched while a call runs; for folders in memory
             that were mounted without such a limit.
         pdeathsig: die when the thread that started the supervisor ends.
-        protect: names that a writable path operand may not run through.
     """
 
     roots: Mapping[Root, str]
@@ -79,7 +73,6 @@ class Setup:
     poll: bool = False
     inodes: Mapping[str, int] = field(default_factory=dict)
     pdeathsig: bool = False
-    protect: tuple[str, ...] = PROTECTED
 
     def values(self) -> dict[str, object]:
         """The payload of the SETUP frame."""

@@ -108,6 +108,7 @@ class _Run:
         self._policy = policy
         self._found = found
         self._on_output = on_output
+        self._protect: tuple[str, ...] | None = getattr(policy, "protect", None)
         own: Limits | None = getattr(policy, "limits", None)
         self._left = found.verdict.conditions.limits
         for other in (own, limits):
@@ -181,7 +182,7 @@ class _Run:
             return await self._look(step)
         for stage, verdict in zip(step.step.stages, step.verdicts, strict=True):
             await self._program(stage, verdict, step.cwd, early=True)
-            for fault in await self._session.check(verdict.checks, step.cwd):
+            for fault in await self._session.check(verdict.checks, step.cwd, self._protect):
                 if fault.reason in ("path-escape", "path-protected"):
                     raise _Refused(denial(verdict, fault.reason, fault.message))
         return None
@@ -200,7 +201,7 @@ class _Run:
         for stage, verdict in zip(pipeline.stages, verdicts, strict=True):
             programs.append(await self._program(stage, verdict, step.cwd))
             checks: Sequence[PathCheck] = verdict.checks
-            faults = await self._session.check(checks, step.cwd) if checks else ()
+            faults = await self._session.check(checks, step.cwd, self._protect) if checks else ()
             if faults:
                 raise _Refused(denial(verdict, faults[0].reason, faults[0].message))
             limits = limits.least(verdict.conditions.limits)

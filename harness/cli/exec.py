@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["exec_command"]
 
 MOST_STDIN_BYTES = 64 << 20
-TOLD = {"left-out", "refused", "incomplete"}
+TOLD = {"left-out", "refused", "incomplete", "weaker"}
 """Kinds of notices that a person needs beside the output of a single command."""
 
 

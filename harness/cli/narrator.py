@@ -26,7 +26,7 @@ __all__ = ["Narrator"]
 
 WIDTH = 100
 PATCH_LINES = 60
-PLAIN = {"note", "error", "left-out", "refused"}
+PLAIN = {"note", "error", "left-out", "refused", "put-aside", "weaker"}
 """Kinds of notices whose text says it all."""
 
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from harness.run.wish import BoxWish
 from policies import Isolation, Limits
 from runners import Runner, Session, SessionSpec, choose
 
-__all__ = ["Box", "Chooser", "all_runners"]
+__all__ = ["Box", "Chooser", "all_runners", "sized"]
 
 
 Chooser = Callable[[str, Isolation, Isolation | None, str | None], Awaitable[Runner]]
 """Gives a runner: by name, needed level, accepted level and runtime."""
+
+
+def sized(spec: SessionSpec, size: int, notice: Callable[[str], None]) -> SessionSpec:
+    """The spec for a workspace of this many bytes.
+
+    A small one is not named: boxes for small workspaces are all alike, and can be kept ready.
+    """
+    mib = -(-size >> 20)
+    if 2 * mib <= spec.limits.disk_mib:
+        return spec
+    return replace(spec, workspace_mib=mib, notice=notice)
 
 
 class Box:
@@ -56,9 +66,9 @@ class Box:
         """Remove what dead harnesses left in this kind of box."""
         return await self.runner.sweep()
 
-    async def open(self, in_place: Path | None = None, spec: SessionSpec | None = None) -> Session:
+    async def open(self, spec: SessionSpec | None = None) -> Session:
         """A fresh session, of another kind where a spec is given."""
-        session = await self.runner.open(replace(spec or self.spec, in_place=in_place))
+        session = await self.runner.open(spec or self.spec)
         self.sessions.append(session)
         return session
 

@@ -146,9 +146,10 @@ async def drive(
     with work.stop.interruptible():
         job = await furnish(job, work)
     box = await open_box(job, work, chooser)
+    workspace = workspace_of(job, work)
     try:
         with work.stop.interruptible():
-            workspace, session = await begin_session(job, work, box, earlier)
+            session = await begin_session(job, work, box, workspace, earlier)
             await await_health(session, work, job.task.healthcheck)
         state.facts |= {"runner": box.runner.name, "isolation": session.isolation.label}
         if job.task.steps:
@@ -169,6 +170,7 @@ async def drive(
             settle(job, work, state, changes)
     finally:
         await asyncio.shield(box.close())
+        await asyncio.shield(workspace.put_aside())
         await close_model(job.model)
 
 
@@ -202,19 +204,14 @@ async def open_box(job: Job, work: Work, chooser: Chooser = choose) -> Box:
 
 
 async def begin_session(
-    job: Job, work: Work, box: Box, earlier: tuple[Path, dict[str, object]] | None
-) -> tuple[Workspace, Session]:
+    job: Job,
+    work: Work,
+    box: Box,
+    workspace: Workspace,
+    earlier: tuple[Path, dict[str, object]] | None,
+) -> Session:
     """The agent's session with the workspace in it, and the lock of what the run is made of."""
-    workspace = Workspace(
-        job.workspace,
-        work,
-        include=job.options.box.include,
-        protect=job.policy.protect,
-        in_place=job.options.in_place,
-        limit_mib=job.limits.disk_mib,
-    )
-    session = await box.open(workspace.bound)
-    await workspace.fill(session)
+    session = await workspace.open(box)
     lock = lock_of(
         work.run,
         job.policy,
@@ -228,7 +225,19 @@ async def begin_session(
         check_locked(earlier, lock)
     work.folder.write_lock(lock)
     tell_box(work, session, lock)
-    return workspace, session
+    return session
+
+
+def workspace_of(job: Job, work: Work) -> Workspace:
+    """The operator's folder, as the job wants it worked on."""
+    return Workspace(
+        job.workspace,
+        work,
+        include=job.options.box.include,
+        protect=job.policy.protect,
+        in_place=job.options.in_place,
+        limit_mib=job.limits.disk_mib,
+    )
 
 
 def start_facts(job: Job) -> dict[str, object]:

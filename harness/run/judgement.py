@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from harness.event import VerifyEnd, VerifyStart
-from harness.run.box import Box
+from harness.run.box import Box, sized
 from harness.run.furnish import spec_of_place
 from harness.run.job import Job
 from harness.run.outgoing import Changes
-from harness.run.work import Work
+from harness.run.work import Work, tell
 from harness.verify import Verification, set_scene, verify
 
 __all__ = ["judge"]
@@ -36,7 +37,8 @@ async def judge(
     spec = box.spec
     if check.place is not None:
         spec = await spec_of_place(job, work, spec, check.place)
-    session = await box.open(spec=spec)
+    spec = sized(spec, changes.out.tree.size, partial(tell, work, "weaker"))
+    session = await box.open(spec)
     try:
         found = await verify(session, check, scene, job.limits, published=published)
     finally:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness.errors import HarnessError
 from harness.event import Notice
+from harness.run.box import Box, sized
 from harness.run.options import BoxOptions
-from harness.run.work import Work
+from harness.run.work import Work, tell
 from runners import Session, WorkspaceError
 from runners.workspace import (
     PROTECTED,
     CopiedIn,
     CopiedOut,
+    Guard,
     LeftOut,
+    Survey,
     apply_changes,
     compare,
     copy_in,
     copy_out,
     shown,
     snapshot,
+    survey,
 )
 
 __all__ = ["Changes", "Workspace"]
@@ -48,22 +54,32 @@ class Workspace:
         work: Work,
         *,
         include: Sequence[str] = (),
-        protect: Sequence[str] = (),
+        protect: Sequence[str] = PROTECTED,
         in_place: bool = False,
         limit_mib: int = 512,
     ) -> None:
         self.source = source
         self.work = work
         self.include = tuple(include)
-        self.protect = (*PROTECTED, *protect)
+        self.protect = tuple(protect)
         self.in_place = in_place
         self.limit_mib = limit_mib
         self.copied: CopiedIn | None = None
+        self.guard: Guard | None = None
 
-    @property
-    def bound(self) -> Path | None:
-        """The folder to bind into the box, if it is worked on in place."""
-        return self.source.resolve() if self.in_place and self.source else None
+    async def open(self, box: Box) -> Session:
+        """Look at the folder, and open a session with it inside."""
+        spec, seen = box.spec, None
+        if self.in_place and self.source is not None:
+            folder = self.source.resolve()
+            self.guard = await asyncio.to_thread(Guard.begin, folder, self.protect)
+            spec = replace(spec, in_place=folder, protect=self.guard.paths)
+        elif self.source is not None:
+            seen = await survey(self.source, include=self.include, limit_mib=self.limit_mib)
+            spec = sized(spec, seen.tree.size, partial(tell, self.work, "weaker"))
+        session = await box.open(spec)
+        await self.fill(session, seen)
+        return session
 
     @property
     def digest(self) -> str:
@@ -71,7 +87,7 @@ class Workspace:
         assert self.copied is not None
         return self.copied.tree.digest
 
-    async def fill(self, session: Session) -> None:
+    async def fill(self, session: Session, seen: Survey | None) -> None:
         """Copy in, and say what was left out; in place, keep the folder as it is for later."""
         archive = self.work.scratch / "in.tar"
         if self.in_place and self.source is not None:
@@ -80,7 +96,12 @@ class Workspace:
             )
             return
         self.copied = await copy_in(
-            session, self.source, include=self.include, archive=archive, limit_mib=self.limit_mib
+            session,
+            self.source,
+            include=self.include,
+            archive=archive,
+            limit_mib=self.limit_mib,
+            surveyed=seen,
         )
         if self.copied.tree.left_out:
             text = f"not copied in: {listed(self.copied.tree.left_out)}"
@@ -96,10 +117,20 @@ class Workspace:
             out = await copy_out(
                 session, self.copied, dest, protect=self.protect, limit_mib=self.limit_mib
             )
-        changes = Changes(self.copied, out)
+        changes = Changes(self.copied, out, in_place=self.guard is not None)
         for kind, text in changes.remarks():
             self.work.events.emit(Notice(kind, text))
         return changes
+
+    async def put_aside(self) -> None:
+        """When the box is closed: what was made in place at a protected name gets another."""
+        if self.guard is None:
+            return
+        for found in await asyncio.to_thread(self.guard.put_aside, f"stockade-{self.work.run}"):
+            text = f"{shown(found.path)} was made in the box; it is now {shown(found.now)}"
+            if not found.now:
+                text = f"{shown(found.path)}: look at it, it could not be put aside"
+            self.work.events.emit(Notice("put-aside", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +139,7 @@ class Changes:
 
     copied: CopiedIn
     out: CopiedOut
+    in_place: bool = False
 
     @property
     def patch(self) -> bytes:
@@ -120,7 +152,8 @@ class Changes:
         if not self.out.complete:
             found.append(("incomplete", "the result is too large to come out of the box"))
         if self.out.refused:
-            found.append(("refused", f"stays in the box: {listed(self.out.refused)}"))
+            where = "is not in the patch" if self.in_place else "stays in the box"
+            found.append(("refused", f"{where}: {listed(self.out.refused)}"))
         found += [("flagged", f"{shown(flag.path)}: {flag.reason}") for flag in self.out.flagged]
         return found
 

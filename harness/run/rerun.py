@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.artifact import ArtifactStore
 from harness.errors import ConfigError
 from harness.run.audience import Audience
-from harness.run.flow import begin_session, open_box
+from harness.run.flow import begin_session, open_box, workspace_of
 from harness.run.folder import RunFolder, new_id
 from harness.run.furnish import furnish
 from harness.run.health import await_health
@@ -68,7 +68,7 @@ async def rerun(
             job = await furnish(job, work)
             box = await open_box(job, work)
             try:
-                _, session = await begin_session(job, work, box, earlier)
+                session = await begin_session(job, work, box, workspace_of(job, work), earlier)
                 await await_health(session, work, job.task.healthcheck)
                 artifacts = ArtifactStore(place.artifacts)
                 return await replay(records, job.policy, session=session, artifacts=artifacts)

@@ -143,8 +143,7 @@ async def drive(
                 protect=single.policy.protect,
                 limit_mib=single.limits.disk_mib,
             )
-            session = await box.open()
-            await workspace.fill(session)
+            session = await workspace.open(box)
             digest = workspace.digest
             lock = lock_of(work.run, single.policy, box.runner.name, session, workspace=digest)
             work.folder.write_lock(lock)

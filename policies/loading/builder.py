@@ -23,9 +23,9 @@ from policies.rule import Ban, Entry, Program, Rule, Waiting
 from policies.synopsis import SynopsisError, parse_synopsis, parse_type
 from policies.synopsis.tree import Line, Style
 from policies.values.catalogue import Catalogue
-from policies.values.paths import PROTECTED, Protection
+from policies.values.paths import Protection
 from policies.values.value import ValueType
-from policies.verdict import Conditions, Decision
+from policies.verdict import PROTECTED, Conditions, Decision
 
 __all__ = ["Builder"]
 

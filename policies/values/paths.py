@@ -7,20 +7,9 @@ from __future__ import annotations
 
 from policies.values.characters import character_fault
 from policies.values.value import Check, Place
+from policies.verdict import PROTECTED
 
-__all__ = ["PROTECTED", "Protection", "path_check"]
-
-PROTECTED: tuple[str, ...] = (
-    ".git",
-    ".hg",
-    ".svn",
-    ".stockade",
-    ".github/workflows",
-    ".husky",
-    ".vscode",
-    ".idea",
-)
-"""Places whose files other programs trust or run: no program may change them."""
+__all__ = ["Protection", "path_check"]
 
 LONGEST = 4095
 NOT_PLAIN = frozenset("@+~|")

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from policies import Isolation, Limits, PathCheck, Pipeline
+from policies import PROTECTED, Isolation, Limits, PathCheck, Pipeline
 from runners.client.exchange import Piece
 from runners.client.keeper import Keeper
 from runners.client.link import Link, Source
@@ -158,7 +158,12 @@ class SupervisedSession:
         found = await self._look("resolve", request, read, path=name)
         return None if isinstance(found, Fault) else found
 
-    async def check(self, checks: Sequence[PathCheck], cwd: str = ".") -> Sequence[PathFault]:
+    async def check(
+        self,
+        checks: Sequence[PathCheck],
+        cwd: str = ".",
+        protect: Sequence[str] | None = None,
+    ) -> Sequence[PathFault]:
         """Judge path operands on their real paths, below the workspace."""
 
         def read(_done: Head, data: bytes) -> list[PathFault]:
@@ -173,7 +178,9 @@ class SupervisedSession:
         if not checks:
             return ()
         asked = [(check.path, check.kind, check.writable, check.root) for check in checks]
-        found = await self._look("check", {"checks": asked, "cwd": cwd}, read, path=cwd)
+        names = PROTECTED if protect is None else protect
+        request = {"checks": asked, "cwd": cwd, "protect": list(names)}
+        found = await self._look("check", request, read, path=cwd)
         if isinstance(found, Fault):
             return [PathFault(check, "path-escape", found.message) for check in checks]
         return found

@@ -35,7 +35,7 @@ def resolve(request: "dict[str, Any]", _box: Box, _inp: int, _out: int) -> "dict
 def check(request: "dict[str, Any]", box: Box, _inp: int, out: int) -> "dict[str, Any]":
     """Judge paths of (text, kind, writable, root); writes ``[[index, reason, message], ...]``."""
     cwd = os.fsencode(request["cwd"])
-    protected = box.settings["protect"]
+    protected = request["protect"]
     faults = []
     for index, (text, kind, writable, root) in enumerate(request["checks"]):
         name = os.fsencode(text)

@@ -4,8 +4,17 @@ from runners.workspace.apply import Applied, Conflict, apply_changes
 from runners.workspace.archive import read_archive, write_archive
 from runners.workspace.changes import Change, changes
 from runners.workspace.copied import CopiedIn, CopiedOut
-from runners.workspace.copying import compare, copy_in, copy_out, put_folder, snapshot
+from runners.workspace.copying import (
+    Survey,
+    compare,
+    copy_in,
+    copy_out,
+    put_folder,
+    snapshot,
+    survey,
+)
 from runners.workspace.digest import digest
+from runners.workspace.guard import Guard, PutAside
 from runners.workspace.leave import Rules
 from runners.workspace.name import shown
 from runners.workspace.patch import Patch, make_patch
@@ -23,12 +32,15 @@ __all__ = [
     "CopiedIn",
     "CopiedOut",
     "Flag",
+    "Guard",
     "Item",
     "LeftOut",
     "Patch",
     "Protected",
+    "PutAside",
     "Rules",
     "Startup",
+    "Survey",
     "Tree",
     "apply_changes",
     "changes",
@@ -45,5 +57,6 @@ __all__ = [
     "shown",
     "snapshot",
     "startup_files",
+    "survey",
     "write_archive",
 ]

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -25,12 +26,35 @@ from runners.workspace.result import Gate, take_out
 from runners.workspace.scan import MAX_FILES, scan
 from runners.workspace.tree import Tree
 
-__all__ = ["compare", "copy_in", "copy_out", "put_folder", "snapshot"]
+__all__ = ["Survey", "compare", "copy_in", "copy_out", "put_folder", "snapshot", "survey"]
 
 LIMIT_MIB = 512
 F_SETPIPE_SZ = 1031
 DENIED = refusal(PermissionError(errno.EACCES, "")).message
 """Why an unreadable file does not travel. Of a workspace it is left out; a task needs all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What would travel of a folder, looked at before there is a box to put it into."""
+
+    source: Path
+    tree: Tree
+    rules: Rules
+
+
+async def survey(
+    source: Path,
+    *,
+    include: Sequence[str] = (),
+    plain: bool = False,
+    limit_mib: int = LIMIT_MIB,
+    max_files: int = MAX_FILES,
+) -> Survey:
+    """Look at a folder; the arguments are those of `copy_in`."""
+    rules = Rules((), include) if plain else await asyncio.to_thread(Rules.of, source, include)
+    look = partial(scan, rules=rules, plain=plain, limit_mib=limit_mib, max_files=max_files)
+    return Survey(source, await asyncio.to_thread(look, source), rules)
 
 
 async def copy_in(  # noqa: PLR0913 - each is one choice of the caller
@@ -43,6 +67,7 @@ async def copy_in(  # noqa: PLR0913 - each is one choice of the caller
     archive: Path | None = None,
     limit_mib: int = LIMIT_MIB,
     max_files: int = MAX_FILES,
+    surveyed: Survey | None = None,
 ) -> CopiedIn:
     """Copy a folder into a root of a session; the folder itself is only read.
 
@@ -55,12 +80,14 @@ async def copy_in(  # noqa: PLR0913 - each is one choice of the caller
         archive: where to keep what went in; `copy_out` needs it for the workspace.
         limit_mib: a larger folder is a WorkspaceError that names its largest parts.
         max_files: as for bytes.
+        surveyed: what `survey` found with the same arguments, if it was asked.
     """
     if source is None:
         return CopiedIn(None, Tree(), Rules((), include), archive)
-    rules = Rules((), include) if plain else await asyncio.to_thread(Rules.of, source, include)
-    look = partial(scan, rules=rules, plain=plain, limit_mib=limit_mib, max_files=max_files)
-    tree = await asyncio.to_thread(look, source)
+    seen = surveyed or await survey(
+        source, include=include, plain=plain, limit_mib=limit_mib, max_files=max_files
+    )
+    tree, rules = seen.tree, seen.rules
     with tempfile.TemporaryDirectory(prefix="stockade-in-") as scratch:
         kept = archive or Path(scratch) / "in.tar"
         tree = await write_while_putting(session, source, tree, kept, root)

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from policies import PROTECTED
 from runners.workspace.changes import Change
 
 __all__ = ["PROTECTED", "Flag", "Protected", "flags"]
-
-PROTECTED = (
-    ".git",
-    ".hg",
-    ".svn",
-    ".stockade",
-    ".github/workflows",
-    ".husky",
-    ".vscode",
-    ".idea",
-)
 
 
 class Protected:

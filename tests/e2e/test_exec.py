@@ -202,3 +202,18 @@ def test_what_was_not_copied_in_is_named(stockade, tmp_path, quick_box) -> None:
     done = stockade.exec("--runner", quick_box, *words)
     assert (done.code, done.out) == (0, "6\n")
     assert ".env (an environment file" in done.err
+
+
+@pytest.mark.docker
+def test_a_workspace_too_large_for_memory_lies_on_the_engines_disk(stockade, tmp_path) -> None:
+    folder = tmp_path / "large"
+    folder.mkdir()
+    (folder / "data").write_bytes(os.urandom(12 << 20))
+    with stockade.policy.open("a") as policy:
+        policy.write("\n[limits]\ndisk_mib = 16\n")
+    done = stockade.exec(
+        "--runner", "docker", "--workspace", folder, "--",
+        "python3", "-c", "import os; print(os.path.getsize('data')); open('new', 'w').write('x')",
+    )  # fmt: skip
+    assert (done.code, done.out) == (0, "12582912\n"), done.err
+    assert "the workspace of 12 MiB does not fit" in done.err

@@ -52,3 +52,52 @@ def test_a_folder_of_roots_is_not_worked_on_in_place(stockade, task) -> None:
     )  # fmt: skip
     assert done.code in {2, 3}, done.err
     assert "root" in done.err
+
+
+PLANT = """
+import os
+for path in (".git/hooks/post-checkout", ".vscode/tasks.json", "sub/.git/config", ".GIT/config"):
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "w").write("planted")
+    except OSError as error:
+        print(path, error.strerror)
+"""
+
+
+def test_nothing_of_a_box_stays_at_a_protected_name(stockade, box, task) -> None:
+    (task.workspace / ".git/hooks").mkdir(parents=True)
+    open_to_its_owner(task)
+    done = stockade(
+        "run", "--instruction", "x", "--workspace", task.workspace, "--in-place",
+        "--policy", stockade.policy, "--runner", box,
+        "--model", task.script([("run_command", {"argv": ["python3", "-c", PLANT]})], SCRIPT[1]),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    mark = f"stockade-{done.result['run']}"
+    names = sorted(str(p.relative_to(task.workspace)) for p in task.workspace.rglob("*"))
+    assert [name for name in names if "git" in name.lower() or "vscode" in name] == sorted(
+        [
+            ".git",
+            ".git/hooks",
+            f".GIT.{mark}",
+            f".GIT.{mark}/config",
+            f".vscode.{mark}",
+            f".vscode.{mark}/tasks.json",
+            f"sub/.git.{mark}",
+            f"sub/.git.{mark}/config",
+        ]
+    )
+    assert f".vscode was made in the box; it is now .vscode.{mark}" in done.err
+
+
+def test_a_link_at_a_protected_name_is_not_worked_on_in_place(stockade, quick_box, task) -> None:
+    (task.workspace / "elsewhere").mkdir()
+    (task.workspace / ".git").symlink_to("elsewhere")
+    open_to_its_owner(task)
+    done = stockade(
+        "run", "--instruction", "x", "--workspace", task.workspace, "--in-place",
+        "--policy", stockade.policy, "--runner", quick_box, "--agent", "nop",
+    )  # fmt: skip
+    assert ".git is to be protected in place, but leads over a link" in done.err
+    assert done.code == 2

@@ -91,6 +91,12 @@ async def test_a_protected_name_is_found_behind_a_link(session, tree):
     assert await judged(session, *names) == {}
 
 
+async def test_a_policy_says_which_names_are_protected(session, tree):
+    checks = [PathCheck(1, path, writable=True) for path in (".git/new", "inside")]
+    faults = await session.check(checks, protect=["src"])
+    assert [(fault.check.path, fault.reason) for fault in faults] == [("inside", "path-protected")]
+
+
 async def test_the_faults_name_the_path_as_it_was_given(session, tree):
     (fault,) = await session.check([PathCheck(3, "up")])
     assert (fault.check, fault.message) == (
