@@ -1,4 +1,8 @@
-"""One runner for a whole batch: chosen and swept once, with sessions kept ready in docker."""
+"""One runner for a whole batch: chosen and swept once, with sessions kept ready in docker.
+
+There a session also ends behind its run: containers share nothing, so a removal that is under way
+disturbs neither the verification nor the next task.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 
+from harness.batch.closing import ClosedBehind, Closing
 from policies import Isolation
 from runners import Pool, Probe, Runner, Session, SessionSpec, choose
 
@@ -26,6 +31,7 @@ class SharedBoxes:
         self._ready = ready
         self._chosen: dict[Key, Runner] = {}
         self._pinned: dict[Key, str] = {}
+        self._closing = Closing()
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> SharedBoxes:
@@ -37,7 +43,10 @@ class SharedBoxes:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._stack.aclose()
+        try:
+            await self._closing.wait()
+        finally:
+            await self._stack.aclose()
 
     async def choose(
         self,
@@ -57,6 +66,7 @@ class SharedBoxes:
             if runner.name == "docker":
                 pool = Pool(runner, size=self._ready)
                 runner = await self._stack.enter_async_context(pool)
+                runner = ClosedBehind(runner, self._closing)
             self._chosen.setdefault(key, SweptOnce(runner))
         return self._chosen[key]
 
