@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import marshal
 import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,7 +70,7 @@ async def verify_by_command(
         "guarded": list(guarded),
     }
     watch = (BOX / "watch.py").read_text(encoding="utf-8")
-    stage = Stage(("python3", "-I", "-S", "-c", watch), stdin=FromText(json.dumps(orders).encode()))
+    stage = Stage(("python3", "-I", "-S", "-c", watch), stdin=FromText(marshal.dumps(orders, 2)))
     outcome = await session.run(
         Pipeline((stage,)), env={**environment, **dict(check.env)}, limits=limits
     )
