@@ -258,29 +258,46 @@ def resume(run: str, *, accept_drift: bool, rerun_unknown: bool, close: bool, as
     are those of `run`; 2 when there is nothing to take up.
     """
     from harness.cli.audience import watched
-    from harness.config import load_config
     from harness.run import make_job, run_job
-    from harness.run.recording import recording_of
-    from harness.run.resumption import close_run, find_resumption
+    from harness.run.closing import restore_result
+    from harness.run.resumption import EndedError, find_resumption
 
     folder = find_run(run)
-    if close:
-        options = folder.read_options()
-        key = None if options is None else options.key
-        result = close_run(folder, recording_of(load_config(), os.environ, key))
+    try:
+        if close:
+            return end_record(folder, as_json=as_json)
+        options, resumption = find_resumption(
+            folder, accept_drift=accept_drift, rerun_unknown=rerun_unknown
+        )
+    except EndedError as error:
+        result = restore_result(folder)
+        if result is None:
+            raise
+        say(f"{error}; result.json was missing, and is written from its log")
         if as_json:
             print_json(result)
-        else:
-            say(f"{folder.id}: closed, as aborted")
-        return 0
-    options, resumption = find_resumption(
-        folder, accept_drift=accept_drift, rerun_unknown=rerun_unknown
-    )
+        return int(result["exit_code"])
     job = make_job(options)
     return watched(
         lambda stop, audience: run_job(job, audience=audience, stop=stop, resumption=resumption),
         as_json=as_json,
     )
+
+
+def end_record(folder: RunFolder, *, as_json: bool) -> int:
+    """End the record of a run that nobody goes on with."""
+    from harness.config import load_config
+    from harness.run.closing import close_run
+    from harness.run.recording import recording_of
+
+    options = folder.read_options()
+    key = None if options is None else options.key
+    result = close_run(folder, recording_of(load_config(), os.environ, key))
+    if as_json:
+        print_json(result)
+    else:
+        say(f"{folder.id}: closed, as aborted")
+    return 0
 
 
 def records_of(folder: RunFolder) -> list[dict[str, Any]]:

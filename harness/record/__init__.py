@@ -1,6 +1,7 @@
 """The append-only record of a run: written, read back and verified."""
 
 from harness.record.chain import FIRST_PREVIOUS, SCHEMA, TYPES, chain_hash
+from harness.record.hold import held
 from harness.record.log import EventLog, Fsync, Redactor
 from harness.record.parts import parts
 from harness.record.reader import read_events
@@ -17,6 +18,7 @@ __all__ = [
     "Redactor",
     "Verification",
     "chain_hash",
+    "held",
     "parts",
     "read_events",
     "redactor",

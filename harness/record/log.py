@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
 import os
 import time
@@ -21,6 +19,7 @@ from harness.record.chain import (
     seal_path,
     seal_text,
 )
+from harness.record.hold import take_hold
 from harness.record.parts import closed_part, parts
 from harness.record.verification import scan
 
@@ -307,11 +306,10 @@ def _open(path: Path, *, anew: bool = True) -> int:
     """A descriptor that holds the log against other writers until it, or its process, is gone."""
     descriptor = os.open(path, _NEW if anew else _NEW & ~os.O_EXCL, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.ENOTSUP, errno.ENOLCK):  # a disk without locks
-            os.close(descriptor)
-            raise
+        take_hold(descriptor)
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.record import parts
 from harness.run.folder import RunFolder, list_runs
-from harness.run.work import SCRATCH, abandoned
+from harness.run.work import goes_on
 
 __all__ = ["prune_runs"]
 
@@ -20,10 +20,10 @@ def prune_runs(
 ) -> list[Path]:
     """Remove run folders of the state folder and return their paths, oldest first.
 
-    A run that goes on stays, whatever its age: it has a scratch folder whose owner is not surely
-    dead. Only what looks like a run folder (it holds a log) is ever looked at.
+    A run that goes on, or cannot be told not to, stays, whatever its age. Only what looks like a
+    run folder (it holds a log) is ever looked at.
     """
-    runs = [run for run in list_runs(root) if not _goes_on(run)][keep:]
+    runs = [run for run in list_runs(root) if not goes_on(run)][keep:]
     limit = time.time() - older_than_days * _DAY
     gone = [run.path for run in reversed(runs) if _last_written(run) <= limit]
     if not dry_run:
@@ -34,8 +34,3 @@ def prune_runs(
 
 def _last_written(run: RunFolder) -> float:
     return parts(run.events)[-1].stat().st_mtime
-
-
-def _goes_on(run: RunFolder) -> bool:
-    scratch = run.path / SCRATCH
-    return scratch.exists() and not abandoned(scratch)

@@ -7,7 +7,6 @@ did something cannot be told, so it is not run again unless the operator says so
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,18 +17,24 @@ from harness.event import StepEnd, ToolFinished
 from harness.message import ToolCall, ToolMessage, User
 from harness.recall import RecalledCall, RecalledStep, Recollection, recall
 from harness.record import read_events
-from harness.report import write_report
 from harness.run.folder import RunFolder
 from harness.run.options import RunOptions
-from harness.run.recording import Recording
-from harness.run.work import SCRATCH, abandoned, open_log
+from harness.run.work import goes_on
 
 if TYPE_CHECKING:
     from harness.agent import Agent
     from harness.loop import LoopResult
     from harness.result import ToolResult
 
-__all__ = ["DriftError", "Resumption", "close_run", "find_resumption", "take_up"]
+__all__ = [
+    "DriftError",
+    "EndedError",
+    "Resumption",
+    "find_open",
+    "find_resumption",
+    "take_up",
+    "tallies",
+]
 
 UNKNOWN = (
     "Outcome unknown: the harness died while this call was under way; "
@@ -43,6 +48,10 @@ _SPENT = frozenset({"step_limit", "tool_limit", "time_limit", "token_limit"})
 
 _RAN = frozenset({"raised", "timeout", "invalid_output", "aborted"})
 """Kinds of failure of a body that was started."""
+
+
+class EndedError(ConfigError):
+    """The run has ended: there is nothing to take up."""
 
 
 class DriftError(ConfigError):
@@ -64,6 +73,11 @@ class Resumption:
     records: Sequence[dict[str, Any]]
     accept_drift: bool = False
     rerun_unknown: bool = False
+
+    def check(self, records: int) -> None:
+        """Insist that the log, now that it is ours to write, holds what was read of it."""
+        if records != len(self.records):
+            raise ConfigError(f"{self.folder.id}: another process has taken it up meanwhile")
 
     def earlier_lock(self) -> tuple[Path, dict[str, Any]] | None:
         """What the run was made of, to insist on it; None: drift is accepted, or none is known."""
@@ -114,40 +128,10 @@ def find_open(folder: RunFolder) -> list[dict[str, Any]]:
     if not records or records[0].get("type") != "run/start":
         raise ConfigError(f"{folder.path.name}: nothing was recorded; start the run anew")
     if records[-1].get("type") == "run/end":
-        raise ConfigError(f"{folder.id}: the run has ended ({records[-1].get('status')})")
-    scratch = folder.path / SCRATCH
-    if scratch.exists() and not abandoned(scratch):
+        raise EndedError(f"{folder.id}: the run has ended ({records[-1].get('status')})")
+    if goes_on(folder):
         raise ConfigError(f"{folder.id}: its harness is alive, or cannot be told to be dead")
     return records
-
-
-def close_run(folder: RunFolder, recording: Recording) -> dict[str, Any]:
-    """End the record of a run that nobody goes on with; returns what `result.json` now holds."""
-    resumption = Resumption(folder, find_open(folder))
-    log = open_log(folder, folder.id, recording, anew=False)
-    try:
-        log.append("run/resumed", **resumption.facts())
-        log.append("run/end", status="aborted", verdict="none", exit_code=130)
-        head, count = log.head, log.count
-    finally:
-        log.close()
-    result = {
-        "schema": 1,
-        "run": folder.id,
-        "task": str(resumption.run.start.get("task", "")),
-        "status": "aborted",
-        "verdict": "none",
-        "reward": None,
-        "spent": {},
-        "exit_code": 130,
-        "error": "closed after its harness had died",
-        "log": {"head": head, "records": count},
-    }
-    result = log.clean(result)
-    folder.write_result(result)
-    shutil.rmtree(folder.path / SCRATCH, ignore_errors=True)
-    write_report(folder.path)
-    return result
 
 
 async def take_up(agent: Agent, resumption: Resumption, instruction: str) -> LoopResult:
@@ -172,15 +156,13 @@ async def take_up(agent: Agent, resumption: Resumption, instruction: str) -> Loo
     if run.steps[-1] is last:
         agent.transcript.extend(_notes(last))
     result = await agent.go_on(told=told, ended=ended)
-    denials, unanswered = _tallies(steps, resumption.records)
+    denials, unanswered = tallies(steps, resumption.records)
     return replace(
         result, denials=result.denials + denials, unanswered=result.unanswered + unanswered
     )
 
 
-def _tallies(
-    steps: Sequence[RecalledStep], records: Sequence[Mapping[str, Any]]
-) -> tuple[int, int]:
+def tallies(steps: Sequence[RecalledStep], records: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     """Calls that were denied, and questions that nobody answered, before the harness died."""
     errors = [(c.result or {}).get("error") or {} for step in steps for c in step.calls]
     answers = [r.get("answer") for r in records if r.get("type") == "approval/decided"]

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.bus import Events
 from harness.config import runs_folder
 from harness.event import Notice
-from harness.record import EventLog
+from harness.record import EventLog, held
 from harness.run.audience import Audience
 from harness.run.folder import RunFolder, list_runs
 from harness.run.recording import Recording
@@ -23,10 +23,11 @@ from runners import Owner, Session
 if TYPE_CHECKING:
     from harness.run.resumption import Resumption
 
-__all__ = ["Work", "begin", "describe", "sweep_scratch", "tell", "tell_box"]
+__all__ = ["Work", "begin", "describe", "goes_on", "sweep_scratch", "tell", "tell_box"]
 
 SCRATCH = "scratch"
 OWNER = "owner"
+EVENTS = "events.jsonl"
 ELSEWHERE = "elsewhere"
 """In the state folder: links to the scratch folders of runs whose folder lies outside."""
 FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -68,6 +69,7 @@ def begin(
     elsewhere = None
     try:
         if resumption is not None:
+            resumption.check(log.count)
             shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700)
         elsewhere = remember(scratch, run)
@@ -130,11 +132,33 @@ def sweep_scratch(root: Path | None = None) -> list[str]:
 
 
 def abandoned(scratch: Path) -> bool:
-    """Whether a scratch folder is there and its owner is surely dead."""
+    """Whether a scratch folder is there and its owner is surely dead.
+
+    One without an owner is that of a harness which died while it made or removed the folder:
+    it had the log before and after, so it is dead if nobody holds the log.
+    """
+    state = owner_state(scratch)
+    if state is None:
+        return scratch.is_dir() and held(scratch.parent / EVENTS) is False
+    return state == "dead"
+
+
+def goes_on(folder: RunFolder) -> bool:
+    """Whether somebody works on a run, or cannot be told not to."""
+    scratch = folder.path / SCRATCH
+    state = owner_state(scratch)
+    if state is not None:
+        return state != "dead"
+    writing = held(folder.events)
+    return scratch.exists() if writing is None else writing
+
+
+def owner_state(scratch: Path) -> Literal["alive", "dead", "unknown"] | None:
+    """What is known of the owner of a scratch folder; None: the folder names none."""
     try:
-        return Owner.parse((scratch / OWNER).read_text(encoding="utf-8")).state() == "dead"
+        return Owner.parse((scratch / OWNER).read_text(encoding="utf-8")).state()
     except (OSError, ValueError):
-        return False
+        return None
 
 
 def tell(work: Work, kind: str, text: str) -> None:
