@@ -45,6 +45,7 @@ class PipeChannel:
         self._process = process
         self._stream = _Stream()
         self._words = _Words()
+        self._held: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(
@@ -74,6 +75,10 @@ class PipeChannel:
         """The child."""
         return self._process.pid
 
+    def holds(self, task: asyncio.Task[None]) -> None:
+        """Do not reap the child before a task has ended that knows it by its number."""
+        self._held = task
+
     async def read(self, count: int) -> bytes:
         """1 to ``count`` bytes; b"" at the end."""
         return await self._stream.read(count)
@@ -85,6 +90,10 @@ class PipeChannel:
     async def close(self) -> None:
         """Hang up, wait for the child to leave, else kill it."""
         self._stream.hang_up()
+        if self._held is not None:
+            await asyncio.wait([self._held])
+            if not self._held.cancelled():
+                self._held.exception()  # marks it as seen: whoever waited may be gone
         until = time.monotonic() + CLOSE_SECONDS
         pause = 0.001
         while self._process.poll() is None and time.monotonic() < until:

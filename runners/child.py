@@ -11,8 +11,9 @@ import contextlib
 import os
 import socket
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from runners.channel import PipeChannel
 from runners.errors import StartError
@@ -30,10 +31,18 @@ class Child:
     Attributes:
         channel: its standard input and output; ``close`` ends and reaps it.
         process: the child itself.
+        entered: done when it is in its control group; None where it was put there otherwise.
     """
 
     channel: PipeChannel
     process: subprocess.Popen[bytes]
+    entered: asyncio.Task[None] | None = None
+
+    def entering(self, work: Coroutine[Any, Any, None]) -> Child:
+        """The same child, on its way into a group; it is not reaped before that is done."""
+        task = asyncio.create_task(work)
+        self.channel.holds(task)
+        return replace(self, entered=task)
 
     async def trial(self) -> str:
         """Let a child that only tries something end; "" when it went well, else its words."""

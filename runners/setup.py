@@ -31,7 +31,7 @@ class Setup:
         chroot: becomes ``/`` after everything was imported.
         uid, gid: dropped to after the imports, with an empty bounding set and no groups.
         preload: import everything at the start, because the interpreter's files will be out of
-            reach; implied by ``uid`` and ``chroot``.
+            reach; implied by ``chroot``, and by ``uid`` where they lie in a closed folder.
         pid1: the supervisor is PID 1 of a PID namespace of its own, and has its own IPC
             namespace as well.
         alone: ``kill(-1)`` reaches nothing that is not of this session (a PID namespace, a uid

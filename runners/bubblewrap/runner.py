@@ -91,6 +91,7 @@ class BubblewrapRunner:
             isolation=self.isolation,
             image=layout.image,
             on_close=release,
+            entered=child.entered,
         )
 
     async def sweep(self) -> Sequence[str]:
@@ -101,7 +102,7 @@ class BubblewrapRunner:
         self, binary: Binary, layout: Layout, command: Sequence[str], hold: Hold
     ) -> Child:
         try:
-            return await start(binary, layout, command, hold)
+            return await start(binary, layout, command, hold, waits=True)
         except StartError as error:
             raise await asyncio.to_thread(refused, binary.path, str(error)) from error
 

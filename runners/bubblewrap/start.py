@@ -12,6 +12,7 @@ from typing import Self
 from runners.bubblewrap.argv import Plumbing, bubblewrap_argv
 from runners.bubblewrap.binary import Binary
 from runners.child import Child, start_child
+from runners.entry import children_are_told, enter
 from runners.errors import StartError
 from runners.hold import Hold
 from runners.layout import Layout
@@ -66,11 +67,18 @@ class Descriptors:
         self.inherited.clear()
 
 
-async def start(binary: Binary, layout: Layout, command: Sequence[str], hold: Hold) -> Child:
-    """Run a command as PID 1 of a new box."""
+async def start(
+    binary: Binary, layout: Layout, command: Sequence[str], hold: Hold, *, waits: bool = False
+) -> Child:
+    """Run a command as PID 1 of a new box.
+
+    One that ``waits`` for its settings enters its control group while it starts.
+    """
+    moved = hold.group if waits and children_are_told() else None
+    held = hold.group is not None and moved is None
     with Descriptors() as fds:
-        report, info = fds.pipe(written_inside=True) if hold.group else (-1, None)
-        release, block = fds.pipe(written_inside=False) if hold.group else (-1, None)
+        report, info = fds.pipe(written_inside=True) if held else (-1, None)
+        release, block = fds.pipe(written_inside=False) if held else (-1, None)
         argv = bubblewrap_argv(
             binary.path,
             layout,
@@ -82,6 +90,8 @@ async def start(binary: Binary, layout: Layout, command: Sequence[str], hold: Ho
         )
         child = await start_child(argv, user=hold.user, pass_fds=fds.inherited)
         fds.started()
+        if moved is not None:
+            return child.entering(enter(moved, child.process.pid))
         if hold.group is not None:
             try:
                 hold.group.enter(await reported_pid(report, child))

@@ -17,7 +17,7 @@ __all__ = ["SupervisedSession", "connect"]
 START_SECONDS = 30.0
 
 
-async def connect(
+async def connect(  # noqa: PLR0913 - each box differs in all of them
     channel: Channel,
     setup: Setup,
     *,
@@ -26,16 +26,18 @@ async def connect(
     image: Mapping[str, str],
     on_close: Callable[[], Awaitable[None]] | None = None,
     start_seconds: float = START_SECONDS,
+    entered: asyncio.Task[None] | None = None,
 ) -> SupervisedSession:
     """Send the supervisor into a box that waits for it, and open the session.
 
     The box runs ``payload().argv(python)`` with the channel as its standard input and output.
-    StartError when no supervisor answers; the channel is closed then, and ``on_close`` was called.
+    It gets its settings when ``entered`` is done. StartError when no supervisor answers; the
+    channel is closed then, and ``on_close`` was called.
     """
     link = Link(channel, setup)
     try:
         async with asyncio.timeout(start_seconds):
-            facts = await link.start()
+            facts = await link.start(entered)
     except BaseException as error:
         await link.close()
         if on_close is not None:

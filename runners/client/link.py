@@ -24,6 +24,7 @@ Source = bytes | AsyncIterator[bytes]
 GRACE_SECONDS = 15.0
 """How long after its deadline, or a cancel, a call may take to be told as over."""
 
+LAST_WORDS_SECONDS = 1.0
 PINGS_PER_LEASE = 6
 OVERLAP_MAX = 1000
 
@@ -45,12 +46,15 @@ class Link:
         self.error: RunnerError | None = None
         self.dropped = 0
 
-    async def start(self) -> Head:
-        """Send the supervisor into its box and hear its hello."""
+    async def start(self, entered: asyncio.Task[None] | None = None) -> Head:
+        """Send the supervisor into its box and hear its hello; it is told all when ``entered``."""
         self._tasks.append(asyncio.create_task(self._read()))
         setup = marshal.dumps(self._setup.values(), 2)
         with contextlib.suppress(OSError):  # the reader knows better why
-            await self._channel.write(payload().data + frames.pack(frames.SETUP, 0, setup))
+            await self._channel.write(payload().data)
+            if entered is not None:
+                await self._enter(entered)
+            await self._channel.write(frames.pack(frames.SETUP, 0, setup))
         hello = await self._hello
         if hello["version"] != frames.VERSION:
             raise StartError(f"the supervisor speaks version {hello['version']}")
@@ -60,6 +64,16 @@ class Link:
         # Waiting for a place happens here, where no deadline runs yet.
         self._places = asyncio.Semaphore(places if places in range(1, OVERLAP_MAX) else 1)
         return facts
+
+    async def _enter(self, entered: asyncio.Task[None]) -> None:
+        try:
+            await asyncio.shield(entered)
+        except StartError:
+            # A box that has ended cannot be put anywhere, and knows better why.
+            await asyncio.wait([self._hello], timeout=LAST_WORDS_SECONDS)
+            if self._hello.done():
+                await self._hello
+            raise
 
     # -- reading -----------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from policies import Limits
 from runners.child import Child, start_child
 from runners.contract import SessionSpec
+from runners.entry import children_are_told, enter
 from runners.hold import Hold, session_id
 from runners.layout import Layout
 from runners.memory_file import memory_file
@@ -32,20 +33,24 @@ async def launch(layout: Layout, command: Sequence[str], hold: Hold) -> Child:
     """Start the launcher, which builds the box and becomes the command in it."""
     python, version = launcher_python()
     supervisor = len(command) > 1 and "-c" in command and command[0] == layout.python
-    same = supervisor and (python, version) == (layout.python, layout.version)
+    same = supervisor and (python, minor(version)) == (layout.python, minor(layout.version))
+    # A supervisor is moved while it starts; any other command would run outside meanwhile.
+    group = hold.group
+    moved = group if supervisor and children_are_told() else None
     config = launcher_config(
         layout,
         command,
         user=hold.user or MAPPED_USER,
         map_user=hold.user is None,
         same=same,
-        groups=hold.group.entries if hold.group else (),
-        extra=hold.group.binds if hold.group else (),
+        groups=group.entries if group and not moved else (),
+        extra=group.binds if group else (),
     )
     files = [memory_file(launcher_code()), memory_file(config)]
     try:
         argv = [python, "-I", "-S", "-c", BOOT, *map(str, files)]
-        return await start_child(argv, pass_fds=files)
+        child = await start_child(argv, pass_fds=files)
+        return child.entering(enter(moved, child.process.pid)) if moved else child
     finally:
         for file in files:
             os.close(file)
@@ -58,9 +63,14 @@ def launcher_python() -> tuple[str, str]:
     The system's is preferred: where the image has the same, it starts only once.
     """
     version = version_of(SYSTEM_PYTHON)
-    if version.split(".")[:2] == platform.python_version().split(".")[:2]:
+    if minor(version) == minor(platform.python_version()):
         return SYSTEM_PYTHON, version
     return getattr(sys, "_base_executable", sys.executable), platform.python_version()
+
+
+def minor(version: str) -> tuple[str, ...]:
+    """What interpreters share that can run each other's compiled code and modules."""
+    return tuple(version.split(".")[:2])
 
 
 @cache

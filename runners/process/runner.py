@@ -11,6 +11,7 @@ from runners.cgroup import memory_holder
 from runners.child import start_child
 from runners.client import connect
 from runners.contract import Probe, Session, SessionSpec
+from runners.entry import enter
 from runners.errors import StartError, UnavailableError
 from runners.hold import Hold, session_id
 from runners.namespaces import KernelSettings, Refusal
@@ -113,7 +114,13 @@ class ProcessRunner:
         )
         isolation, image = Way.NAMESPACES.isolation, layout.image
         return await connect(
-            child.channel, setup, id=name, isolation=isolation, image=image, on_close=release
+            child.channel,
+            setup,
+            id=name,
+            isolation=isolation,
+            image=image,
+            on_close=release,
+            entered=child.entered,
         )
 
     async def _open_plain(self, spec: SessionSpec, way: Way) -> Session:
@@ -133,8 +140,8 @@ class ProcessRunner:
 
         try:
             child = await start_child(payload().argv(python))
-            if hold.group is not None:
-                hold.group.enter(child.process.pid)  # it has no children before it is told more
+            if hold.group is not None:  # it has no children before it is told more
+                child = child.entering(enter(hold.group, child.process.pid))
         except BaseException:
             await release()
             raise
@@ -145,7 +152,7 @@ class ProcessRunner:
             env=(*program_environment(spec, premises.roots, premises.home), *premises.environment),
             uid=uid,
             gid=gid,
-            preload=prefix is not None or uid is not None,
+            preload=prefix is not None,  # Landlock closes it to slots
             alone=True,
             scope=way is Way.LANDLOCK,
             nproc=uid is not None,
@@ -161,6 +168,7 @@ class ProcessRunner:
             isolation=way.isolation,
             image={"name": "host"},
             on_close=release,
+            entered=child.entered,
         )
 
     async def _find_facts(self) -> Facts:

@@ -64,6 +64,7 @@ class Dispatcher:
 
     def run(self) -> None:
         """Serve until the harness is gone."""
+        self._flush()  # hello does not wait for a slot
         self.prepare_slot(self.crew.key(self.box.limits))
         while True:
             self._flush()

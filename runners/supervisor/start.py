@@ -61,7 +61,7 @@ def _exactly(count: int) -> bytes:
 def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
     """Everything in the one order that works."""
     box = Box(settings)
-    if settings["preload"] or settings["uid"] is not None or settings["chroot"]:
+    if settings["preload"] or settings["chroot"] or (settings["uid"] is not None and _closed()):
         from runners.supervisor import operation
 
         operation.preload()
@@ -109,6 +109,19 @@ def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
         "overlap": dispatcher.overlap,
         "counters": sorted(dispatcher.counters.files),
     }
+
+
+def _closed() -> bool:
+    """Whether the interpreter's files lie in a folder that another user may not enter."""
+    for name in sys.path:
+        while name.startswith("/") and len(name) > 1:
+            try:
+                if not os.stat(name).st_mode & 0o001:
+                    return True
+            except OSError:
+                pass  # what is not there is never imported from
+            name = name[: name.rindex("/")]  # noqa: PLW2901
+    return False
 
 
 def _confine_signals(stranger: int) -> None:
