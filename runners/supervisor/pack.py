@@ -171,6 +171,7 @@ def pack(
                 continue
             found = os.stat(item.name, dir_fd=item.folder, follow_symlinks=False)
         except OSError as error:
+            walk.skip()  # a folder that is back a moment later would have no entry of its own
             writer.refuse(item.path, refusal(error).message)
             continue
         if item.kind == "dir":

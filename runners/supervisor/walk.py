@@ -82,8 +82,11 @@ class Walk:
             return -1
 
     def names(self, folder: int, path: bytes) -> "list[tuple[bytes, str]]":
-        """Names and kinds of an open folder, last one first, within the bound on entries."""
-        found = []
+        """Names and kinds of an open folder, last one first, within the bound on entries.
+
+        A file that is renamed meanwhile may be listed twice.
+        """
+        found = {}
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
@@ -91,11 +94,10 @@ class Walk:
                         self.bounds.append((path or b".", "too many files"))
                         break
                     self.left -= 1
-                    found.append((os.fsencode(entry.name), kind_of_entry(entry)))
+                    found[os.fsencode(entry.name)] = kind_of_entry(entry)
         except OSError as error:
             self.bounds.append((path or b".", "cannot be listed: %s" % (error.strerror or error)))
-        found.sort(reverse=True)
-        return found
+        return sorted(found.items(), reverse=True)
 
 
 def kind_of_entry(entry: "os.DirEntry[str]") -> str:
