@@ -48,3 +48,11 @@ def test_lint_exits_1_for_a_warning_and_names_the_place(stockade: Any, task: Tas
     task.write("environment/Dockerfile", "FROM python:latest\nUSER 1000\n")
     done = stockade("tasks", "lint", task.path)
     assert (done.code, "environment/Dockerfile:1: warning: python:latest" in done.out) == (1, True)
+
+
+def test_our_own_examples_and_a_new_task_have_no_warning(stockade: Any, tmp_path: Path) -> None:
+    assert stockade("tasks", "init", tmp_path / "new", "--name", "org/new").code == 0
+    examples = Path(__file__).resolve().parents[2] / "examples"
+    done = stockade("tasks", "lint", examples, tmp_path / "new", "--json")
+    found = [row for row in json.loads(done.out) if row["level"] != "note"]
+    assert (done.code, found) == (0, [])
