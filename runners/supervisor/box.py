@@ -1,7 +1,7 @@
 """What the supervisor was told about its box: the SETUP values, with the roots opened."""
 
 import errno
-import os
+import posix as os
 
 from runners.supervisor import path
 
@@ -37,7 +37,7 @@ class Box:
         """Hold the null device and the roots."""
         self.null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         for name, folder in self.settings["roots"].items():
-            self.roots[name] = Root(os.fsencode(folder))
+            self.roots[name] = Root(folder.encode("utf-8", "surrogateescape"))
 
     def root(self, name: str) -> Root:
         """The root of this name; the harness names no other."""

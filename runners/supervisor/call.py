@@ -2,7 +2,7 @@
 
 import errno
 import fcntl
-import os
+import posix as os
 import time
 
 from runners.supervisor import frames

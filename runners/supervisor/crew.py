@@ -2,7 +2,7 @@
 
 import _socket
 import marshal
-import os
+import posix as os
 
 from runners.supervisor import rlimit, slot, tree
 from runners.supervisor.box import Box

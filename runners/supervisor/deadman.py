@@ -6,7 +6,7 @@ network a dead harness may hang up never.
 """
 
 import _thread
-import os
+import posix as os
 import select
 import time
 

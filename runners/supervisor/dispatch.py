@@ -7,7 +7,7 @@ more; the harness always is.
 
 import errno
 import marshal
-import os
+import posix as os
 import select
 import time
 
@@ -64,7 +64,8 @@ class Dispatcher:
 
     def run(self) -> None:
         """Serve until the harness is gone."""
-        self._flush()  # hello does not wait for a slot
+        self._flush()  # hello does not wait for a slot, nor for what a slot needs
+        __import__("resource")
         self.prepare_slot(self.crew.key(self.box.limits))
         while True:
             self._flush()

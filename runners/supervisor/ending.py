@@ -4,7 +4,7 @@ A call is over when its slot says so (ECHILD: nothing of it exists). Until then 
 the slot is killed again and again, within bounds; what cannot be emptied ends the whole box.
 """
 
-import os
+import posix as os
 import time
 
 from runners.supervisor import call as calls

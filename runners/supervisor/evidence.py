@@ -1,6 +1,6 @@
 """Counters of the box's cgroup that tell who killed a program."""
 
-import os
+import posix as os
 
 __all__ = ["Counters"]
 

@@ -5,7 +5,7 @@ our other walls; an unknown system call of a later kernel passes, as the contain
 """
 
 import errno
-import struct
+from _struct import pack
 
 from runners.supervisor import system
 
@@ -149,7 +149,7 @@ def _sockets(number: int, allowed: "tuple[int, ...]") -> "list[bytes]":
 
 
 def _step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
-    return struct.pack("=HBBI", code, yes, no, value)
+    return pack("=HBBI", code, yes, no, value)
 
 
 def _refuse(code: int) -> bytes:
@@ -179,7 +179,7 @@ def _on(number: int, argument: int, body: "list[bytes]") -> "list[bytes]":
 def load(code: bytes) -> None:
     """Put the filter on this thread and all that it starts."""
     memory = system.buffer(code)
-    described = struct.pack("HxxxxxxQ", len(code) // 8, system.address(memory))
+    described = pack("HxxxxxxQ", len(code) // 8, system.address(memory))
     system.prctl(PR_SET_NO_NEW_PRIVS, 1)
     try:
         system.syscall(SECCOMP, SET_MODE_FILTER, SPEC_ALLOW, described)

@@ -40,7 +40,7 @@ Each side may send WINDOW bytes per call and stream before the other side gives 
 else is buffered, so neither side can be made to grow.
 """
 
-import struct
+from _struct import Struct
 
 __all__ = [
     "BODY_MAX",
@@ -70,9 +70,9 @@ BODY_MAX = 256 * 1024
 OPEN_MAX = 8 * 1024 * 1024
 WINDOW = 1024 * 1024
 
-HEADER = struct.Struct(">BBHII")
-LENGTHS = struct.Struct(">II")
-NUMBER = struct.Struct(">I")
+HEADER = Struct(">BBHII")
+LENGTHS = Struct(">II")
+NUMBER = Struct(">I")
 
 
 def pack(kind: int, call: int = 0, payload: bytes = b"", stream: int = 0) -> bytes:

@@ -3,8 +3,8 @@
 It lets through stat, chmod and the like, path sockets and UDP: a second wall, never the only one.
 """
 
-import os
-import struct
+import posix as os
+from _struct import pack
 
 from runners.supervisor import system
 
@@ -51,7 +51,7 @@ def restrict(rules: "list[tuple[str, str]]") -> int:
     if version == 0 or (version < SCOPES_ABI and not rules):
         return 0
     handled = _handled(version) if rules else 0
-    attributes = struct.pack("=QQQ", handled, TCP if rules else 0, SCOPES)
+    attributes = pack("=QQQ", handled, TCP if rules else 0, SCOPES)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = system.syscall(CREATE, attributes, size, 0)
     try:
@@ -78,6 +78,6 @@ def _allow(ruleset: int, name: str, access: int) -> None:
     try:
         if os.fstat(fd).st_mode & 0o170000 != 0o040000:
             access &= ON_FILE
-        system.syscall(ADD_RULE, ruleset, 1, struct.pack("=Qi", access, fd), 0)
+        system.syscall(ADD_RULE, ruleset, 1, pack("=Qi", access, fd), 0)
     finally:
         os.close(fd)

@@ -3,7 +3,7 @@
 Nothing holds them after their makers' end, and memory so lost would be lost to every later call.
 """
 
-import os
+import posix as os
 
 from runners.supervisor import system
 

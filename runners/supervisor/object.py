@@ -3,7 +3,7 @@
 A process that makes itself unreadable hides its descriptors from this; only a cgroup sees all.
 """
 
-import os
+import posix as os
 
 __all__ = ["Objects"]
 

@@ -1,6 +1,6 @@
 """The operations beside running programs: which module answers which, and how answers look."""
 
-import os
+import posix as os
 import sys
 
 from runners.supervisor import frames
@@ -30,7 +30,7 @@ OPERATIONS = {
 """Each is ``function(request, box, inp, out) -> dict``: it reads input from ``inp``, writes long
 output to ``out``, may block (its slot is killed at the deadline), and raises Refusal."""
 
-PRELOAD = ("hashlib", "heapq", "re", "stat")
+PRELOAD = ("hashlib", "heapq", "os", "re", "resource", "stat")
 """Standard modules that operations import when first used."""
 
 VALUE_MAX = 32 * 1024

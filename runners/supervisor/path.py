@@ -5,7 +5,7 @@ absolute link, a link or ``..`` that leaves the root is EXDEV, wherever it point
 """
 
 import errno
-import os
+import posix as os
 
 from runners.supervisor import system
 

@@ -6,7 +6,7 @@ A request holds: ``stages`` (list of dicts: argv, path, env, stdin, stdout, stde
 """
 
 import errno
-import os
+import posix as os
 import time
 
 from runners.supervisor import filter as seccomp
@@ -215,7 +215,7 @@ def _memory(data: bytes, opened: "list[int]") -> int:
     fd = os.memfd_create("input")
     opened.append(fd)
     os.write(fd, data)
-    os.lseek(fd, 0, os.SEEK_SET)
+    os.lseek(fd, 0, 0)
     return fd
 
 
@@ -256,7 +256,7 @@ def _look_up(name: bytes) -> bytes:
         return name
     for folder in PATH:
         path = folder + b"/" + name
-        if name and os.access(path, os.X_OK) and not os.path.isdir(path):
+        if name and os.access(path, os.X_OK) and os.stat(path).st_mode & 0o170000 != 0o040000:
             return path
     raise FileNotFoundError(errno.ENOENT, "no such program on the search path")
 

@@ -2,7 +2,7 @@
 
 import _signal  # type: ignore[import-not-found]
 import marshal
-import os
+import posix as os
 import sys
 
 from runners.supervisor import call, frames, landlock, path, system

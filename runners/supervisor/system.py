@@ -2,8 +2,8 @@
 
 import _ctypes
 import errno
-import os
-import struct
+import posix as os
+from _struct import Struct
 
 __all__ = ["ARM64", "address", "buffer", "missing", "openat2", "prctl", "syscall"]
 
@@ -12,13 +12,13 @@ ARM64 = os.uname().machine == "aarch64"
 PRCTL = 167 if ARM64 else 157
 
 
-class Long(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001
+class Long(_ctypes._SimpleCData):  # type: ignore[type-arg]
     """A machine word, as ctypes.c_long is; plain ints would be cut to 32 bits."""
 
     _type_ = "l"
 
 
-class Byte(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001
+class Byte(_ctypes._SimpleCData):  # type: ignore[type-arg]
     """One byte of a buffer."""
 
     _type_ = "c"
@@ -58,7 +58,7 @@ def prctl(option: int, *words: "int | bytes") -> int:
 def buffer(data: bytes) -> "_ctypes.Array[Byte]":
     """Memory that stays where it is, for structures that hold an address; keep it alive."""
     kind = type("Buffer", (_ctypes.Array,), {"_type_": Byte, "_length_": len(data)})
-    made: _ctypes.Array[Byte] = kind(*[data[index : index + 1] for index in range(len(data))])
+    made: _ctypes.Array[Byte] = kind.from_buffer_copy(data)  # type: ignore[attr-defined]
     return made
 
 
@@ -70,7 +70,7 @@ def address(memory: "_ctypes.Array[Byte]") -> int:
 OPENAT2 = 437
 RESOLVE_NO_MAGICLINKS = 2
 RESOLVE_BENEATH = 8
-HOW = struct.Struct("=QQQ")
+HOW = Struct("=QQQ")
 
 
 def openat2(folder: int, name: bytes, flags: int, mode: int) -> int:

@@ -1,7 +1,7 @@
 """One output stream of a call: what is passed on, what is kept for the end, what is dropped."""
 
 import errno
-import os
+import posix as os
 
 from runners.supervisor import frames
 

@@ -5,7 +5,7 @@ else (no /proc at all) there is no list and only ``kill(-1)`` is left.
 """
 
 import _signal  # type: ignore[import-not-found]
-import os
+import posix as os
 
 __all__ = ["Tree"]
 

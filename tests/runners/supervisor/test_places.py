@@ -30,12 +30,12 @@ as_root = pytest.mark.skipif(UID is None, reason="only root can give programs a 
 
 def changed(module: str, old: str, new: str) -> Payload:
     """The supervisor with one line changed; its sources are compiled in the box."""
-    _, modules = marshal.loads(payload().data)
+    _, names, codes, modules = marshal.loads(payload().data)
     name = f"runners.supervisor.{module}"
     code, source = modules[name]
     assert old.encode() in source
     modules[name] = code, source.replace(old.encode(), new.encode())
-    return Payload(payload().boot, marshal.dumps((b"none", modules), 2))
+    return Payload(payload().boot, marshal.dumps((b"none", names, codes, modules), 2))
 
 
 @pytest.fixture
