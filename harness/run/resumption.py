@@ -24,6 +24,7 @@ from harness.run.work import goes_on
 if TYPE_CHECKING:
     from harness.agent import Agent
     from harness.loop import LoopResult
+    from harness.pipeline import Batch
     from harness.result import ToolResult
 
 __all__ = [
@@ -145,18 +146,23 @@ async def take_up(agent: Agent, resumption: Resumption, instruction: str) -> Loo
     last = steps[-1]
     _restore(agent, steps)
     results = [ToolMessage(c.id, c.name, c.content, not c.ok) for c in last.calls]
+    finished: Batch | None = None
     if not last.whole:
         answer = last.assistant
         assert answer is not None
         agent.transcript.append(answer)
-        results = await _finish_step(agent, last, resumption)
+        results, finished = await _finish_step(agent, last, resumption)
         agent.transcript.extend(results)
     ended = _end_step(agent, resumption.records, last, results)
     told = len(agent.transcript)
     if run.steps[-1] is last:
         agent.transcript.extend(_notes(last))
-    result = await agent.go_on(told=told, ended=ended)
     denials, unanswered = tallies(steps, resumption.records)
+    if finished is not None:
+        notes = [note for one in finished.results for note in one.contexts]
+        agent.transcript.extend([User(note, origin="context") for note in notes])
+        denials, unanswered = denials + finished.denials, unanswered + finished.unanswered
+    result = await agent.go_on(told=told, ended=ended)
     return replace(
         result, denials=result.denials + denials, unanswered=result.unanswered + unanswered
     )
@@ -231,12 +237,13 @@ def _endings(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 async def _finish_step(
     agent: Agent, step: RecalledStep, resumption: Resumption
-) -> list[ToolMessage]:
-    """Results for the calls of the step that was under way, in order."""
+) -> tuple[list[ToolMessage], Batch | None]:
+    """Results for the calls of the step that was under way, in order, and what was run for them."""
     missing = [call for call in step.calls if call.result is None]
     rerun = resumption.rerun_unknown
     again = [c for c in missing if c.name in _PURE or (rerun and _in_box(agent, c))]
     found: dict[str, ToolMessage] = {}
+    batch = None
     if again:
         calls = [ToolCall(c.id, c.name, c.arguments) for c in again]
         batch = await agent.pipeline.run(calls, step=step.number, signal=agent.signal)
@@ -249,7 +256,8 @@ async def _finish_step(
         if call.id not in found:
             found[call.id] = ToolMessage(call.id, call.name, UNKNOWN, is_error=True)
             _tell_unknown(agent, step, call)
-    return [found.get(c.id) or ToolMessage(c.id, c.name, c.content, not c.ok) for c in step.calls]
+    made = [found.get(c.id) or ToolMessage(c.id, c.name, c.content, not c.ok) for c in step.calls]
+    return made, batch
 
 
 def _tell_unknown(agent: Agent, step: RecalledStep, call: RecalledCall) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -85,6 +86,14 @@ def image() -> None:
     import sandbox_images
 
     sandbox_images.build("python", host_fallback=True, progress=lambda _: None)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the demo: a run that is taken up insists on the very task that it was made of."""
+    found = Path(__file__).parents[2] / "examples" / "demo"
+    kept = tmp_path_factory.mktemp("examples") / "demo"
+    return Path(shutil.copytree(found, kept, ignore=shutil.ignore_patterns("__pycache__", ".*")))
 
 
 @dataclass(frozen=True)

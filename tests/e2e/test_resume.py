@@ -9,14 +9,18 @@ from typing import Any
 
 import pytest
 
-DEMO = Path(__file__).parents[2] / "examples" / "demo"
 pytestmark = pytest.mark.bubblewrap
-RUN = ("run", DEMO, "--model", f"scripted:{DEMO / 'script.json'}", "--runner", "bubblewrap")
+
+
+@pytest.fixture
+def run(demo: Path) -> tuple[str | Path, ...]:
+    """The words that run the demo."""
+    return ("run", demo, "--model", f"scripted:{demo / 'script.json'}", "--runner", "bubblewrap")
 
 
 def kill_when(stockade: Any, reached: Any, *words: str | Path) -> Path | None:
     """Start the demo, kill it once ``reached(log text)``; the run folder, None before any."""
-    process = stockade.start(*(words or RUN))
+    process = stockade.start(*words)
     runs = stockade.state / "stockade" / "runs"
     until = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < until:
@@ -40,8 +44,8 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize("mark", MOMENTS)
-def test_a_killed_run_goes_on_and_passes(stockade: Any, mark: str) -> None:
-    folder = kill_when(stockade, lambda text: mark in text)
+def test_a_killed_run_goes_on_and_passes(stockade: Any, run: Any, mark: str) -> None:
+    folder = kill_when(stockade, lambda text: mark in text, *run)
     assert folder is not None
     done = stockade("runs", "resume", folder, "--rerun-unknown", "--json")
     assert done.code == 0, done.err
@@ -49,8 +53,8 @@ def test_a_killed_run_goes_on_and_passes(stockade: Any, mark: str) -> None:
     assert stockade("runs", "verify", folder).code == 0
 
 
-def test_a_call_of_unknown_outcome_is_not_run_again_unless_told(stockade: Any) -> None:
-    folder = kill_when(stockade, lambda text: '"call":"call-1-2"' in text)
+def test_a_call_of_unknown_outcome_is_not_run_again_unless_told(stockade: Any, run: Any) -> None:
+    folder = kill_when(stockade, lambda text: '"call":"call-1-2"' in text, *run)
     assert folder is not None
     done = stockade("runs", "resume", folder)
     results = [
@@ -61,8 +65,8 @@ def test_a_call_of_unknown_outcome_is_not_run_again_unless_told(stockade: Any) -
     assert [r["error"]["code"] for r in results] == ["OUTCOME_UNKNOWN"], done.err
 
 
-def test_drift_stops_the_run_and_leaves_it_open(stockade: Any) -> None:
-    folder = kill_when(stockade, lambda text: '"step":6' in text)
+def test_drift_stops_the_run_and_leaves_it_open(stockade: Any, run: Any) -> None:
+    folder = kill_when(stockade, lambda text: '"step":6' in text, *run)
     assert folder is not None
     lock = json.loads((folder / "lock.json").read_text())
     lock["workspace"]["digest"] = "sha256:other"
@@ -73,8 +77,8 @@ def test_drift_stops_the_run_and_leaves_it_open(stockade: Any) -> None:
     assert "workspace.digest: 'sha256:other' is now" in refused.err
 
 
-def test_a_run_that_ended_has_nothing_to_take_up(stockade: Any) -> None:
-    done = stockade(*RUN)
+def test_a_run_that_ended_has_nothing_to_take_up(stockade: Any, run: Any) -> None:
+    done = stockade(*run)
     refused = stockade("runs", "resume", done.folder)
     assert (refused.code, "the run has ended (completed)" in refused.err) == (2, True)
 
@@ -87,8 +91,8 @@ def test_a_log_without_a_first_record_says_that_nothing_was_recorded(stockade: A
     assert (refused.code, "nothing was recorded" in refused.err) == (2, True)
 
 
-def test_a_run_can_be_closed_instead(stockade: Any) -> None:
-    folder = kill_when(stockade, lambda text: '"step":6' in text)
+def test_a_run_can_be_closed_instead(stockade: Any, run: Any) -> None:
+    folder = kill_when(stockade, lambda text: '"step":6' in text, *run)
     assert folder is not None
     closed = stockade("runs", "resume", folder, "--close", "--json")
     assert (closed.code, json.loads(closed.out)["status"]) == (0, "aborted")
@@ -99,8 +103,10 @@ def test_a_run_can_be_closed_instead(stockade: Any) -> None:
     ("agent", "verdict"),
     [("oracle", "passed"), pytest.param("nop", "failed", marks=pytest.mark.slow)],
 )
-def test_a_run_without_a_model_is_taken_up_as_well(stockade: Any, agent: str, verdict: str) -> None:
-    words = ("run", DEMO, "--agent", agent, "--runner", "bubblewrap")
+def test_a_run_without_a_model_is_taken_up_as_well(
+    stockade: Any, demo: Path, agent: str, verdict: str
+) -> None:
+    words = ("run", demo, "--agent", agent, "--runner", "bubblewrap")
     folder = kill_when(stockade, lambda text: '"type":"verify/start"' in text, *words)
     done = stockade("runs", "resume", folder, "--json")
     assert json.loads(done.out)["verdict"] == verdict, done.err
@@ -138,17 +144,17 @@ def test_what_was_done_in_place_is_not_done_again(stockade: Any, tmp_path: Path)
 
 
 def test_a_harness_that_died_while_it_made_its_scratch_folder_is_known_to_be_dead(
-    stockade: Any,
+    stockade: Any, run: Any
 ) -> None:
-    folder = kill_when(stockade, lambda text: '"step":6' in text)
+    folder = kill_when(stockade, lambda text: '"step":6' in text, *run)
     assert folder is not None
     (folder / "scratch" / "owner").unlink()
     done = stockade("runs", "resume", folder, "--rerun-unknown")
     assert (done.code, (folder / "scratch").exists()) == (0, False), done.err
 
 
-def test_a_run_that_ended_without_its_result_gets_it_from_its_log(stockade: Any) -> None:
-    done = stockade(*RUN)
+def test_a_run_that_ended_without_its_result_gets_it_from_its_log(stockade: Any, run: Any) -> None:
+    done = stockade(*run)
     folder, whole = done.folder, done.result
     for name in ("result.json", "report.html"):
         (folder / name).unlink()

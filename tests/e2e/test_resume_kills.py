@@ -17,14 +17,13 @@ import pytest
 from tests.e2e.conftest import Stockade
 
 ROOT = Path(__file__).parents[2]
-DEMO = ROOT / "examples" / "demo"
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-def run_words(box: str) -> tuple[str, ...]:
+def run_words(demo: Path, box: str = "bubblewrap") -> tuple[str, ...]:
     """The demo in a box."""
-    script = f"scripted:{DEMO / 'script.json'}"
-    return ("run", str(DEMO), "--model", script, "--runner", box)
+    script = f"scripted:{demo / 'script.json'}"
+    return ("run", str(demo), "--model", script, "--runner", box)
 
 
 def kill_at_record(stockade: Stockade, wanted: int, *words: str) -> Path:
@@ -52,12 +51,12 @@ def is_whole(stockade: Stockade, folder: Path) -> None:
     assert stockade("runs", "verify", folder).code == 0
 
 
-def survives(stockade: Stockade, box: str, seed: int) -> None:
+def survives(stockade: Stockade, words: tuple[str, ...], seed: int) -> None:
     """Kill a run, and what takes it up, at moments that a number chooses."""
     chance = random.Random(seed)
     wanted, more, delay = chance.randint(1, 80), chance.randint(0, 20), chance.uniform(0, 1.0)
     moment = f"killed at record {wanted}, then {more} records and {delay:.3f} s later"
-    folder = kill_at_record(stockade, wanted, *run_words(box))
+    folder = kill_at_record(stockade, wanted, *words)
     process = stockade.start("runs", "resume", str(folder), "--rerun-unknown")
     records = (folder / "events.jsonl").read_bytes().count(b"\n") + more
     while process.poll() is None:
@@ -78,22 +77,22 @@ def survives(stockade: Stockade, box: str, seed: int) -> None:
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("seed", range(30))
 def test_a_run_and_its_resumption_killed_at_random_end_in_a_pass(
-    stockade: Stockade, seed: int
+    stockade: Stockade, demo: Path, seed: int
 ) -> None:
-    survives(stockade, "bubblewrap", seed)
+    survives(stockade, run_words(demo), seed)
 
 
 @pytest.mark.parametrize("seed", [100, 101, 102])
 @pytest.mark.parametrize("box", [pytest.param("docker", marks=pytest.mark.docker), "process"])
-def test_so_it_does_in_the_other_boxes(stockade: Stockade, box: str, seed: int) -> None:
-    survives(stockade, box, seed)
+def test_so_it_does_in_the_other_boxes(stockade: Stockade, demo: Path, box: str, seed: int) -> None:
+    survives(stockade, run_words(demo, box), seed)
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def killed(tmp_path_factory: pytest.TempPathFactory, demo: Path) -> Iterator[Path]:
     """The state folder that a killed run left."""
     stockade = Stockade(tmp_path_factory.mktemp("killed"))
-    kill_at_record(stockade, 50, *run_words("bubblewrap"))
+    kill_at_record(stockade, 50, *run_words(demo))
     yield stockade.state
     stockade.close()
 
@@ -131,9 +130,9 @@ def test_a_resumption_killed_at_a_change_is_taken_up_again(
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("number", [*range(9, 18), *range(20, 190, 20)])
 def test_a_run_killed_at_a_change_is_taken_up_or_was_not_recorded(
-    stockade: Stockade, number: int
+    stockade: Stockade, demo: Path, number: int
 ) -> None:
-    assert dying(stockade, number, *run_words("bubblewrap")) in (-9, 0)
+    assert dying(stockade, number, *run_words(demo)) in (-9, 0)
     logs = list(stockade.state.glob("stockade/runs/*/events.jsonl"))
     if not logs:
         return
