@@ -19,14 +19,24 @@ from runners.hold import Hold, session_id
 from runners.layout import Layout
 from runners.memory_file import memory_file
 from runners.process.config import launcher_config
+from runners.supervisor import system
 from runners.system import SYSTEM_PYTHON, box_layout, version_of
 
 __all__ = ["MAPPED_USER", "launch", "try_namespaces"]
 
 MAPPED_USER = (1000, 1000)  # a plain user's uid and gid as seen in the box
 
-# Reads the launcher's code from the first descriptor; the second one is the launcher's to read.
-BOOT = "import marshal,sys\nwith open(int(sys.argv[1]),'rb') as f:c=marshal.load(f)\nexec(c)"
+# Reads the launcher and the module that it shares with the supervisor from the first descriptor;
+# the second one is the launcher's to read.
+BOOT = """\
+import marshal,sys
+with open(int(sys.argv[1]),'rb') as f:modules,code=marshal.load(f)
+for name,shared in modules:
+    m=sys.modules[name]=type(sys)(name)
+    if shared:exec(shared,m.__dict__)
+    else:m.__path__=[]
+exec(code)
+"""
 
 
 async def launch(layout: Layout, command: Sequence[str], hold: Hold) -> Child:
@@ -75,9 +85,12 @@ def minor(version: str) -> tuple[str, ...]:
 
 @cache
 def launcher_code() -> bytes:
-    """The launcher, compiled."""
+    """The launcher and what it shares with the supervisor, compiled."""
     path = Path(__file__).with_name("launcher.py")
-    return marshal.dumps(compile(path.read_bytes(), "launcher", "exec", optimize=2))
+    code = compile(path.read_bytes(), "launcher", "exec", optimize=2)
+    shared = compile(Path(system.__file__).read_bytes(), system.__name__, "exec", optimize=2)
+    packages = [(name, None) for name in ("runners", "runners.supervisor")]
+    return marshal.dumps(([*packages, (system.__name__, shared)], code))
 
 
 async def try_namespaces() -> str:

@@ -1,18 +1,24 @@
 """Builds the process box's namespaces and root folder, then becomes its supervisor's interpreter.
 
-Run as a program of its own, as root or, where user namespaces are allowed, as anybody. Standard
-library only, few imports: its start is a part of every session's start. What goes wrong is one
-line on standard error and exit 1.
+Run as a program of its own, as root or, where user namespaces are allowed, as anybody. It has the
+supervisor's `system.py` with it and else few imports of the standard library, all of them before
+the root changes: its start is a part of every session's start. What goes wrong is one line on
+standard error and exit 1.
 
 It reads the marshalled dictionary of `config.py` from the descriptor that is its last argument.
 """
 
+import _signal  # type: ignore[import-not-found]  # noqa: F401
 import _socket
-import ctypes
+import errno  # noqa: F401 - these three are the supervisor's, who may find other files
 import fcntl
 import marshal
-import os
+import posix as os
+import select  # noqa: F401
 import sys
+from _struct import Struct
+
+from runners.supervisor.system import ARM64, prctl, syscall
 
 TYPE_CHECKING = False  # typing itself would cost more than all other imports
 if TYPE_CHECKING:
@@ -30,7 +36,10 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 
-SYS_MOUNT_SETATTR = 442  # the same number on every architecture
+MOUNT, UMOUNT, PIVOT_ROOT, SET_HOST_NAME, UNSHARE = (
+    (40, 39, 41, 161, 97) if ARM64 else (165, 166, 155, 170, 272)
+)
+MOUNT_SETATTR = 442  # the same number on every architecture
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV = 1, 2, 4
 
@@ -51,7 +60,7 @@ DEVICE_LINKS = (
 STAGE = "/tmp"  # noqa: S108 - hidden behind a file system of our own at once
 NEW, OLD = "/new", "/old"
 
-libc = ctypes.CDLL(None, use_errno=True)
+ATTRIBUTES = Struct("=QQQQ")
 
 
 def main(config: "dict[str, Any]") -> None:
@@ -61,7 +70,7 @@ def main(config: "dict[str, Any]") -> None:
             entry.write("0")
     flags = NAMESPACES | (CLONE_NEWUSER if config["map"] else 0)
     outside = os.getuid(), os.getgid()
-    must(libc.unshare(flags), "unshare")
+    must("unshare", UNSHARE, flags)
     if config["map"]:
         map_user(config["user"], outside)
     child = os.fork()
@@ -75,7 +84,7 @@ def become(config: "dict[str, Any]") -> None:
     """Turn into the command; one of our own interpreter's version needs no second start of it."""
     argv = config["argv"]
     if not config["same"]:
-        os.execve(argv[0], argv, {})  # noqa: S606 - no shell is wanted
+        os.execve(argv[0], argv, {})
     code = argv.index("-c") + 1
     sys.argv[:] = ["-c", *argv[code + 1 :]]
     exec(argv[code], {"__name__": "__main__"})  # noqa: S102 - what `-c` means
@@ -103,7 +112,7 @@ def build(config: "dict[str, Any]") -> None:
     """Make the new root folder and change into it."""
     raise_loopback()
     host = b"box"
-    must(libc.sethostname(host, len(host)), "sethostname")
+    must("sethostname", SET_HOST_NAME, host, len(host))
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("stage", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m")
     os.mkdir(STAGE + NEW)
@@ -121,7 +130,7 @@ def build(config: "dict[str, Any]") -> None:
     lock(NEW)
     os.chdir(NEW)
     pivot(".", ".")
-    must(libc.umount2(b".", MNT_DETACH), "umount the old root")
+    must("umount the old root", UMOUNT, b".", MNT_DETACH)
     os.chdir("/")
 
 
@@ -132,7 +141,7 @@ def make(item: "tuple[Any, ...]", user: "tuple[int, int]") -> None:
     if kind == "bind":
         bind(rest[0], place, writable=rest[1], optional=rest[2])
     elif kind == "link":
-        make_folder(os.path.dirname(place))
+        make_folder(above(place))
         os.symlink(rest[0], place)
     elif kind == "folder":
         make_folder(place)
@@ -149,13 +158,13 @@ def make(item: "tuple[Any, ...]", user: "tuple[int, int]") -> None:
 def bind(source: str, place: str, *, writable: bool, optional: bool) -> None:
     """Show a host path in the box."""
     source = OLD + source
-    if optional and not os.path.exists(source):
+    if optional and not there(source):
         return
-    if os.path.isdir(source):
+    if is_folder(source):
         make_folder(place)
     else:
-        make_folder(os.path.dirname(place))
-        if not os.path.lexists(place):
+        make_folder(above(place))
+        if not there(place, follow=False):
             os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
     mount(source, place, None, MS_BIND | MS_REC)
     restrict(place, readonly=not writable)
@@ -166,8 +175,8 @@ def make_text(place: str, data: bytes) -> None:
     hidden = NEW + "/.text"
     write(hidden, data.decode())
     os.chmod(hidden, 0o444)
-    if not os.path.lexists(place):
-        make_folder(os.path.dirname(place))
+    if not there(place, follow=False):
+        make_folder(above(place))
         os.rename(hidden, place)
         return
     mount(hidden, place, None, MS_BIND)
@@ -201,10 +210,12 @@ def restrict(place: str, *, readonly: bool) -> None:
     One mount at a time on kernels before 5.12; there a mount below a bound folder keeps its flags.
     """
     flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (MOUNT_ATTR_RDONLY if readonly else 0)
-    attributes = (ctypes.c_uint64 * 4)(flags, 0, 0, 0)
-    size = ctypes.sizeof(attributes)
-    path = os.fsencode(place)
-    if libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, path, AT_RECURSIVE, attributes, size) == 0:
+    attributes = ATTRIBUTES.pack(flags, 0, 0, 0)
+    try:
+        syscall(MOUNT_SETATTR, AT_FDCWD, text(place), AT_RECURSIVE, attributes, len(attributes))
+    except OSError:
+        pass
+    else:
         return
     old = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (MS_RDONLY if readonly else 0)
     mount(None, place, None, old)
@@ -227,36 +238,64 @@ def raise_loopback() -> None:
 def drop(config: "dict[str, Any]") -> None:
     """Give up root for good; order matters (setuid clears the death signal)."""
     for capability in range(64):
-        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+        try:
+            prctl(PR_CAPBSET_DROP, capability)
+        except OSError:
             break
     if not config["map"]:
         os.setgroups([])
         uid, gid = config["user"]
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
-    must(libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl")
-    must(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+    prctl(PR_SET_PDEATHSIG, SIGKILL)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def make_folder(path: str) -> None:
     """A folder and those above it, where missing."""
-    if not os.path.isdir(path):
-        make_folder(os.path.dirname(path))
+    if not is_folder(path):
+        make_folder(above(path))
         os.mkdir(path, 0o755)
+
+
+def above(path: str) -> str:
+    """The folder that a path lies in."""
+    return path[: path.rindex("/")] or "/"
+
+
+def there(path: str, *, follow: bool = True) -> bool:
+    """Whether something has this name; without ``follow`` also a link to nowhere."""
+    try:
+        os.stat(path, follow_symlinks=follow)
+    except OSError:
+        return False
+    return True
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path leads to a folder."""
+    try:
+        return os.stat(path).st_mode & 0o170000 == 0o040000
+    except OSError:
+        return False
+
+
+def text(path: str) -> bytes:
+    """A path or option as the kernel reads it."""
+    return path.encode("utf-8", "surrogateescape") + b"\0"
 
 
 def mount(
     source: "str | None", target: str, kind: "str | None", flags: int, options: str = ""
 ) -> None:
     """The system call of that name, or an OSError naming the target."""
-    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
-    must(libc.mount(*texts, ctypes.c_ulong(flags), os.fsencode(options)), f"mount {target}")
+    words = [0 if word is None else text(word) for word in (source, target, kind)]
+    must(f"mount {target}", MOUNT, *words, flags, text(options))
 
 
 def pivot(new: str, old: str) -> None:
-    """Change the root folder; the C library has no function for it everywhere."""
-    number = {"x86_64": 155, "aarch64": 41}[os.uname().machine]
-    must(libc.syscall(number, os.fsencode(new), os.fsencode(old)), "pivot_root")
+    """Change the root folder."""
+    must("pivot_root", PIVOT_ROOT, text(new), text(old))
     os.chdir("/" if new != "." else ".")
 
 
@@ -266,11 +305,12 @@ def write(path: str, text: str) -> None:
         file.write(text)
 
 
-def must(result: int, what: str) -> None:
-    """An OSError that says what was tried, when a libc call failed."""
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+def must(what: str, number: int, *words: "int | bytes") -> None:
+    """A system call; its OSError says what was tried."""
+    try:
+        syscall(number, *words)
+    except OSError as error:
+        raise OSError(error.errno, f"{what}: {error.strerror}") from None
 
 
 if __name__ == "__main__":
