@@ -107,8 +107,6 @@ TRIAL = (
     "tests/contract/",
     "tests/escape/",
     "tests/runners/",
-    "tests/e2e/test_engine.py",
-    "tests/e2e/test_many.py",
     "tests/e2e/test_resume_kills.py",
 )
 """Long tests that were not yet seen passing several times on an idle machine: `make trial`."""
