@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ def lock_of(
     return {
         "schema": 1,
         "run": run,
-        "stockade": version("stockade-harness"),
+        "stockade": own_version(),
         "policy": {"name": policy.name, "digest": policy.digest},
         "runner": runner,
         "isolation": session.isolation.label,
@@ -49,6 +50,12 @@ def lock_of(
         "model": model,
         "tools": {"digest": tools_digest(session, policy)} if model else None,
     }
+
+
+@cache
+def own_version() -> str:
+    """Of this package; looked up once for all runs of a batch."""
+    return version("stockade-harness")
 
 
 def task_facts(job: Job) -> dict[str, Any]:
