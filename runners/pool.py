@@ -92,6 +92,10 @@ class Pool:
         """As the runner."""
         return await self._runner.sweep()
 
+    def keep(self, size: int) -> None:
+        """From now on keep so many of a kind ready; those that are ready already stay."""
+        self._size = size
+
     async def warm(self, spec: SessionSpec) -> None:
         """Start what is missing of a kind and wait for it; errors come when one is opened."""
         if self._open and not single(spec):

@@ -6,7 +6,7 @@ disturbs neither the verification nor the next task.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 
@@ -29,9 +29,11 @@ class SharedBoxes:
     def __init__(self, ready: int) -> None:
         """So many sessions are kept ready."""
         self._ready = ready
+        self._expected: int | None = None
         self._chosen: dict[Key, Runner] = {}
         self._pinned: dict[Key, str] = {}
         self._closing = Closing()
+        self._pools: list[Pool] = []
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> SharedBoxes:
@@ -65,10 +67,23 @@ class SharedBoxes:
                 self._stack.push_async_callback(close)
             if runner.name == "docker":
                 pool = Pool(runner, size=self._ready)
+                self._pools.append(pool)
                 runner = await self._stack.enter_async_context(pool)
                 runner = ClosedBehind(runner, self._closing)
-            self._chosen.setdefault(key, SweptOnce(runner))
+            self._chosen.setdefault(key, SweptOnce(runner, self._count))
         return self._chosen[key]
+
+    def expect(self, sessions: int) -> None:
+        """About so many sessions will be opened: none is started that nobody will take."""
+        self._expected = sessions
+
+    def _count(self) -> None:
+        """One of the expected sessions is being opened."""
+        if self._expected is None:
+            return
+        self._expected = max(0, self._expected - 1)
+        for pool in self._pools:
+            pool.keep(min(self._ready, self._expected))
 
     def forget(self) -> None:
         """Choose anew next time: something failed."""
@@ -76,10 +91,11 @@ class SharedBoxes:
 
 
 class SweptOnce:
-    """A runner whose sweep is done by the first that asks."""
+    """A runner whose sweep is done by the first that asks, and whose sessions are counted."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, count: Callable[[], None]) -> None:
         self._runner = runner
+        self._count = count
         self._swept = False
 
     @property
@@ -93,6 +109,7 @@ class SweptOnce:
 
     async def open(self, spec: SessionSpec) -> Session:
         """As the runner."""
+        self._count()
         return await self._runner.open(spec)
 
     async def sweep(self) -> Sequence[str]:

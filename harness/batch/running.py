@@ -30,6 +30,9 @@ WAIT_SECONDS = 60.0
 
 POLL_SECONDS = 1.0
 
+SESSIONS = 2
+"""What most runs open: one for the agent, one for the verification."""
+
 REFUSALS = 5
 """A box that works and refuses a session so often is not waited for any longer."""
 
@@ -56,7 +59,9 @@ class _Batch:
 
     async def run(self) -> Score:
         options = self.job.options
-        todo = iter(list(self._open()))
+        waiting = list(self._open())
+        self.boxes.expect(SESSIONS * len(waiting))
+        todo = iter(waiting)
         alarm = None
         if options.deadline is not None:
             alarm = asyncio.get_running_loop().call_later(options.deadline, self._deadline)

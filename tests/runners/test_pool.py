@@ -82,6 +82,15 @@ async def test_a_taken_session_is_replaced(runner):
         assert len(runner.opened) == 2
 
 
+async def test_a_pool_that_is_to_keep_none_starts_no_more(runner):
+    async with Pool(runner, size=1) as pool:
+        await pool.warm(SPEC)
+        pool.keep(0)
+        await pool.open(SPEC)
+        await pool.warm(SPEC)
+        assert len(runner.opened) == 1
+
+
 async def test_a_session_that_died_on_the_shelf_is_not_given(runner):
     async with Pool(runner, size=1) as pool:
         await pool.warm(SPEC)
