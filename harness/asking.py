@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from harness.bus import Events
+from harness.clock import perf_counter_ns, seconds_since
 from harness.context import Transcript, Trimmer
 from harness.errors import ModelError
 from harness.event import ModelAttempted, ModelReplied, ModelRequested, Notice
@@ -54,7 +54,7 @@ class Asking:
             ModelError: with the transcript as it was; nothing of a bad answer is kept.
         """
         request = await self._request(signal)
-        started = time.perf_counter()
+        started = perf_counter_ns()
         try:
             answer = await self._generate(request)
             if signal.cancelled:
@@ -63,7 +63,7 @@ class Asking:
         except ModelError as error:
             error.transcript = self._transcript.view()
             raise
-        self._events.emit(_replied(reply, time.perf_counter() - started))
+        self._events.emit(_replied(reply, seconds_since(started)))
         return reply
 
     async def _generate(self, request: ModelRequest) -> object:
@@ -136,7 +136,7 @@ def _replied(reply: Reply, seconds: float) -> ModelReplied:
         calls=tuple(
             {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls
         ),
-        duration_seconds=round(seconds, 6),
+        duration_seconds=seconds,
         usage=None if reply.usage is None else reply.usage.reported() or None,
         model=reply.model or None,
         repairs=reply.repairs or None,

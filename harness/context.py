@@ -108,6 +108,9 @@ def _bytes(message: Message) -> bytes:
             parts += [thought.text, thought.signature, thought.provider, thought.data]
     else:
         parts += [message.text, message.origin if isinstance(message, User) else ""]
+    text = "".join([f"{len(part)}:{part}" for part in parts])
+    if text.isascii():  # so a character is a byte, and the lengths are right
+        return f"{text}\n".encode()
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join([b"%d:%b" % (len(part), part) for part in encoded]) + b"\n"
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from policies import Command, Decision, Plan, Verdict
+from policies import Command, Decision, Isolation, Plan, Verdict
 
 __all__ = ["Judge", "denial_text", "strictest"]
 
+
+_WORDS = tuple(decision.label for decision in Decision)
+_LEVELS = tuple(level.label for level in Isolation)
 
 DENIAL_CHARACTERS = 500
 """What the model reads of a denial at most."""
@@ -32,6 +35,8 @@ class Judge(Protocol):
 
 def strictest(verdicts: Sequence[Verdict]) -> Verdict:
     """The one that decides: the first of the strictest."""
+    if len(verdicts) == 1:
+        return verdicts[0]
     return max(verdicts, key=lambda verdict: verdict.decision)
 
 
@@ -45,7 +50,7 @@ def denial_text(verdict: Verdict) -> str:
 
 def verdict_fields(verdict: Verdict) -> dict[str, Any]:
     """A verdict as the record keeps it; what says nothing is left out."""
-    fields: dict[str, Any] = {"decision": verdict.decision.label, "reason": verdict.reason}
+    fields: dict[str, Any] = {"decision": _WORDS[verdict.decision], "reason": verdict.reason}
     if verdict.message:
         fields["message"] = verdict.message
     if verdict.rule is not None:
@@ -61,5 +66,5 @@ def verdict_fields(verdict: Verdict) -> dict[str, Any]:
     if verdict.decision is not Decision.DENY:
         isolation = verdict.conditions.isolation
         if isolation:
-            fields["isolation"] = isolation.label
+            fields["isolation"] = _LEVELS[isolation]
     return fields

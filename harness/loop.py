@@ -8,13 +8,13 @@ has its result behind it.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.asking import Asking
 from harness.budget import Spent
 from harness.bus import current_step
+from harness.clock import perf_counter_ns, seconds_since
 from harness.context import Transcript, Trimmer
 from harness.event import StepEnd, StepStart
 from harness.message import Assistant, Message, ToolMessage, User
@@ -145,7 +145,7 @@ class Loop:
     async def _step(self, number: int) -> tuple[str | None, str | None]:
         """One answer and its calls; the status that ends the run, if one does, and the answer."""
         current_step.set(number)
-        started = time.perf_counter()
+        started = perf_counter_ns()
         self._events.emit(StepStart())
         status: str | None = "aborted"
         answer, calls = None, 0
@@ -166,8 +166,7 @@ class Loop:
             status = "model_error"
             raise
         finally:
-            seconds = round(time.perf_counter() - started, 6)
-            self._events.emit(StepEnd(calls, seconds, status))
+            self._events.emit(StepEnd(calls, seconds_since(started), status))
 
     def _keep(self, reply: Reply) -> None:
         """Count an accepted answer and append it."""

@@ -56,8 +56,8 @@ class Registry:
         self._parent = parent
         self._filters: list[Callable[[str], bool]] = []
         self._version = 0
-        self._seen: tuple[tuple[int, ...], dict[str, Entry], tuple[ToolDefinition, ...]] | None
-        self._seen = None
+        self._seen: tuple[dict[str, Entry], tuple[ToolDefinition, ...]] = ({}, ())
+        self._seen_at = -1
         for candidate in tools:
             self.register(candidate)
 
@@ -121,7 +121,7 @@ class Registry:
 
     def entry(self, name: str) -> Entry | None:
         """The tool with its compiled schemas, or None."""
-        return self.entries().get(name)
+        return self._view()[0].get(name)
 
     def entries(self) -> dict[str, Entry]:
         """All that is visible here; do not change it."""
@@ -149,14 +149,13 @@ class Registry:
     def __contains__(self, name: object) -> bool:
         return name in self.entries()
 
-    def versions(self) -> tuple[int, ...]:
-        """Changes whenever something visible here may have changed."""
-        above = () if self._parent is None else self._parent.versions()
-        return (*above, self._version)
+    def version(self) -> int:
+        """Grows whenever something visible here may have changed."""
+        return self._version if self._parent is None else self._version + self._parent.version()
 
     def _view(self) -> tuple[dict[str, Entry], tuple[ToolDefinition, ...]]:
-        versions = self.versions()
-        if self._seen is None or self._seen[0] != versions:
+        version = self.version()
+        if self._seen_at != version:
             inherited = {} if self._parent is None else self._parent.entries()
             found = {
                 name: entry
@@ -165,5 +164,5 @@ class Registry:
             }
             found.update(self._own)
             definitions = tuple(entry.definition for entry in found.values())
-            self._seen = (versions, found, definitions)
-        return self._seen[1], self._seen[2]
+            self._seen, self._seen_at = (found, definitions), version
+        return self._seen

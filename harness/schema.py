@@ -44,6 +44,7 @@ _NAMES = {
     "boolean": "a boolean",
     "null": "null",
 }
+_PLAIN: dict[str | None, type] = {"string": str, "integer": int, "boolean": bool}
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DEPTH = 64  # of a schema; its own author writes it, so this is a mistake, not an attack
 
@@ -76,6 +77,8 @@ class Schema:
     def violations(self, value: object, path: str = "$") -> list[str]:
         """Everything that is wrong with a value; empty when it fits."""
         found: list[str] = []
+        if self._root.plainly_fits(value):
+            return found
         stack: list[tuple[_Node, object, str]] = [(self._root, value, path)]
         while stack:
             node, item, place = stack.pop()
@@ -103,6 +106,7 @@ class _Node:
         "is_object",
         "items",
         "kind",
+        "leaves",
         "open",
         "properties",
         "required",
@@ -118,6 +122,27 @@ class _Node:
         self.branches = [Schema(branch) for branch in source.get("oneOf", ())]
         names = ("enum", "const", *sorted(_BOUNDS), *sorted(_COUNTS), "pattern")
         self.checks = [(name, source[name]) for name in names if name in source]
+        self.leaves = {
+            key: _PLAIN[node.kind]
+            for key, node in self.properties.items()
+            if node.kind in _PLAIN and not node.checks and not node.branches
+        }
+
+    def plainly_fits(self, value: object) -> bool:
+        """Whether an object of declared, unbounded scalars fits at first sight.
+
+        That is what most arguments are; False only means to look closer.
+        """
+        if type(value) is not dict or not self.is_object or self.branches or self.checks:
+            return False
+        for key in self.required:
+            if key not in value:
+                return False
+        leaves = self.leaves
+        for key, item in value.items():  # noqa: SIM110 - a generator would cost more than the look
+            if leaves.get(key) is not type(item):
+                return False
+        return True
 
     def own_fault(self, value: object, path: str) -> str | None:
         """What is wrong with the value itself, not with its parts."""

@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from harness.signal import Signal
 
 __all__ = ["Watched", "in_thread", "supervise"]
+
+
+_Ending: TypeAlias = Literal["done", "timeout", "signal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Watched:
             is then left alone.
     """
 
-    ending: Literal["done", "timeout", "signal"]
+    ending: _Ending
     task: asyncio.Task[Any]
 
 
@@ -43,41 +46,43 @@ async def supervise(
     can stop it, and the caller is not held up. Cancelling the awaiting task cancels the work.
     """
     loop = asyncio.get_running_loop()
-    wake: asyncio.Future[str] = loop.create_future()
-
-    def on(why: str) -> None:
-        if not wake.done():
-            wake.set_result(why)
-
-    async def watched() -> Any:  # noqa: ANN401
-        try:
-            return await work
-        finally:
-            on("done")  # wakes the waiter a turn earlier than a done callback would
-
-    task = loop.create_task(watched())
-    remove = signal.subscribe(lambda: on("signal"))
-    timer = None if seconds is None else loop.call_later(seconds, on, "timeout")
+    limit = None if seconds is None else loop.time() + seconds
+    task = loop.create_task(work)
     try:
-        why = await wake
+        await asyncio.sleep(0)
+        if task.done():  # most work is over in one turn: no timer, nobody to call back
+            return Watched("signal" if signal.cancelled else "done", task)
+        why = await _first(task, signal, limit)
     except asyncio.CancelledError:
         await _stop(task, grace_seconds)
         raise
+    if why == "timeout" and on_timeout is not None:
+        on_timeout()
+    if why == "signal" and not task.done():
+        await asyncio.wait({task}, timeout=grace_seconds)
+    if why != "done":
+        await _stop(task, grace_seconds)
+    return Watched(why, task)
+
+
+async def _first(task: asyncio.Task[Any], signal: Signal, limit: float | None) -> _Ending:
+    """What comes first: the end of the work, its time limit, or the signal."""
+    loop = asyncio.get_running_loop()
+    wake: asyncio.Future[_Ending] = loop.create_future()
+
+    def on(why: _Ending) -> None:
+        if not wake.done():
+            wake.set_result("done" if task.done() else why)
+
+    task.add_done_callback(lambda _: on("done"))
+    remove = signal.subscribe(lambda: on("signal"))
+    timer = None if limit is None else loop.call_at(limit, on, "timeout")
+    try:
+        return await wake
     finally:
         remove()
         if timer is not None:
             timer.cancel()
-    if why == "done":
-        return Watched("done", task)
-    if why == "timeout":
-        if on_timeout is not None:
-            on_timeout()
-        await _stop(task, grace_seconds)
-        return Watched("timeout", task)
-    if not task.done():
-        await asyncio.wait({task}, timeout=grace_seconds)
-    await _stop(task, grace_seconds)
-    return Watched("signal", task)
 
 
 async def _stop(task: asyncio.Task[Any], grace_seconds: float) -> None:

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from policies.command import Command, Plan
 from policies.conditions import all_rules, conditions_of, joined, merged_checks
 from policies.identity import Identity, Named
-from policies.judging import NO_GATE, Finding, Judging, meets, word_fault
+from policies.judging import (
+    NO_GATE,
+    Finding,
+    Hit,
+    Judging,
+    is_plain,
+    keep_strictest,
+    word_fault,
+)
 from policies.limits import Budgets, Isolation, Limits
 from policies.matching.fault import Miss
 from policies.matching.walk import Span, Walk
@@ -15,7 +23,15 @@ from policies.messages import denial
 from policies.rule import Ban, Entry, Gate, Program, Rule, Waiting
 from policies.shelf import Shelf
 from policies.values.value import Place
-from policies.verdict import PROTECTED, Conditions, Decision, Verdict, fast_verdict
+from policies.verdict import (
+    PROTECTED,
+    Conditions,
+    Decision,
+    PathCheck,
+    Verdict,
+    fast_verdict,
+    with_checks,
+)
 
 __all__ = ["Policy"]
 
@@ -81,7 +97,9 @@ class Policy:
         self.identity = Identity(self.programs)
         self.shelves = shelves(self.lines, self.bans, self.programs)
         self.places: dict[tuple[str, str], Place] = {}
-        self.granted: dict[tuple[object, ...], tuple[Conditions, bool]] = {}
+        self.settlements: dict[tuple[object, ...], tuple[Conditions, bool]] = {}
+        self.granted: dict[tuple[str, Entry], Verdict] = {}
+        self.pathless: dict[tuple[str, str], Verdict] = {}
 
     @property
     def isolation(self) -> Isolation:
@@ -111,7 +129,8 @@ class Policy:
         gate = NO_GATE
         if command.env or command.stdin is not None:
             gate = Gate(command.env, frozenset(), command.stdin is not None)
-        return self.judge_argv(command.argv, self.place(root, command.cwd), gate)
+        place = self.places.get((root, command.cwd)) or self.place(root, command.cwd)
+        return self.judge_argv(command.argv, place, gate)
 
     def judge_plan(self, plan: Plan, *, root: str = "/workspace") -> Verdict:
         """The verdict on a plan: one denied stage denies it, one asked-for stage asks once."""
@@ -125,7 +144,14 @@ class Policy:
         """The verdict on a tool call over its declared path arguments ([tools] lines)."""
         from policies.plans import judge_tool
 
-        return judge_tool(self, name, paths, root)
+        if paths:
+            return judge_tool(self, name, paths, root)
+        known = self.pathless.get((name, root))  # always the same words: judged once
+        if known is None:
+            known = judge_tool(self, name, paths, root)
+            if len(self.pathless) < MOST_KNOWN:
+                self.pathless[(name, root)] = known
+        return known
 
     def place(self, root: str, cwd: str) -> Place:
         """The parsed folder, kept for the next command."""
@@ -140,7 +166,7 @@ class Policy:
         """The verdict on words at a place, with what stands around them."""
         argv = tuple(argv)
         shelf = self.shelves.get(argv[0]) if argv else None
-        if shelf is not None and gate is NO_GATE and word_fault(argv) is None:
+        if shelf is not None and gate is NO_GATE:
             verdict = self.simple(argv, place, shelf)
             if verdict is not None:
                 return verdict
@@ -150,51 +176,46 @@ class Policy:
         return self.grant(argv, finding)
 
     def simple(self, argv: tuple[str, ...], place: Place, shelf: Shelf) -> Verdict | None:
-        """The usual case at once: one line could hold, it does, and no command is inside.
+        """What `find` finds, where only allow and ask lines have a say, without conditions.
 
         Everything else is None, and judged in full.
         """
+        text = "\0".join(argv)
+        if (
+            shelf.bans
+            or self.only is not None
+            or place.outside
+            or "/" in argv[0]
+            or not is_plain(text, len(argv))
+        ):
+            return None
         span = Span(argv, 0, len(argv), place)
-        candidates = shelf.candidates(span)
-        if len(candidates) > 1:
-            words = argv[1:]
-            candidates = [
-                entry
-                for entry in candidates
-                if not entry.line.demands or meets(entry.line.demands, words)
-            ]
-        if len(candidates) != 1 or shelf.bans or place.outside or self.only is not None:
+        hits: list[tuple[Entry, Walk]] = []
+        miss: Miss | None = None
+        nearest: Entry | None = None
+        for entry in shelf.candidates(span):
+            line = entry.line
+            if line.needles and lacks(line.needles, text):
+                continue
+            if line.runs_commands or entry.rule.gated:
+                return None
+            walk = Walk(line, span, no_command)
+            found = walk.run()
+            if found is None:
+                hits.append((entry, walk))
+            elif miss is None or found.word > miss.word:
+                miss, nearest = found, entry
+        if len(hits) == 1:
+            entry, walk = hits[0]
+            return self.grant_by(argv[0], entry, walk.checks)
+        finding = Finding(0)
+        if hits:
+            keep_strictest(finding, [Hit(e, e.decision, walk.checks, ()) for e, walk in hits])
+            return self.grant(argv, finding)
+        if miss is None:
             return None
-        entry = candidates[0]
-        if entry.rule.gated or entry.line.runs_commands:
-            return None
-        walk = Walk(entry.line, span, no_command)
-        if walk.run() is not None:
-            return None
-        identity = self.identity.named(argv[0])
-        rule = entry.rule
-        known = self.granted.get((identity, rule))
-        if known is None:
-            return None
-        reason = rule.reason if entry.decision is Decision.ASK else ""
-        return fast_verdict(
-            entry.decision,
-            "ok",
-            -1,
-            reason,
-            rule.name,
-            entry.line.text,
-            known[1],
-            identity.program,
-            identity.search,
-            known[0],
-            tuple(walk.checks),
-            (),
-            0,
-            0,
-            identity.paths,
-            identity.sha256,
-        )
+        finding.miss, finding.nearest = miss, nearest
+        return denial(self, argv, finding)
 
     def find(self, argv: tuple[str, ...], place: Place, gate: Gate = NO_GATE) -> Finding:
         """What the rules say, before it is put into words."""
@@ -217,40 +238,31 @@ class Policy:
         """The verdict on a command that at least one line accepts."""
         hits = finding.hits
         first = hits[0]
-        rule = first.entry.rule
-        identity = self.identity.named(argv[0])
         if len(hits) == 1 and not first.inner:
-            key: tuple[object, ...] = (identity, rule)
-            rules = [rule]
-            checks = tuple(first.checks)
-        else:
-            rules = all_rules(finding)
-            key = (identity, *rules)
-            checks = merged_checks(finding)
-        known = self.granted.get(key)
+            return self.grant_by(argv[0], first.entry, first.checks)
+        identity = self.identity.named(argv[0])
+        rules = all_rules(finding)
+        known = self.settlements.get((identity, *rules))
         if known is None:
             known = self.settled(identity, rules, conditions_of(finding))
+            if len(self.settlements) < MOST_KNOWN:
+                self.settlements[(identity, *rules)] = known
+        checks = merged_checks(finding)
+        return granted(finding.decision, first.entry, identity, known, checks)
+
+    def grant_by(self, word: str, entry: Entry, checks: list[PathCheck]) -> Verdict:
+        """The verdict on a command that one line accepts, without a command inside.
+
+        But for its paths it is the same each time, so one is kept as a pattern.
+        """
+        pattern = self.granted.get((word, entry))
+        if pattern is None:
+            identity = self.identity.named(word)
+            known = self.settled(identity, [entry.rule], entry.rule.conditions)
+            pattern = granted(entry.decision, entry, identity, known, ())
             if len(self.granted) < MOST_KNOWN:
-                self.granted[key] = known
-        conditions, runs_code = known
-        return fast_verdict(
-            finding.decision,
-            "ok",
-            -1,
-            rule.reason if finding.decision is Decision.ASK else "",
-            rule.name,
-            first.entry.line.text,
-            runs_code,
-            identity.program,
-            identity.search,
-            conditions,
-            checks,
-            (),
-            0,
-            0,
-            identity.paths,
-            identity.sha256,
-        )
+                self.granted[(word, entry)] = pattern
+        return with_checks(pattern, tuple(checks)) if checks else pattern
 
     def settled(
         self, identity: Named, rules: list[Rule], found: Conditions
@@ -260,6 +272,46 @@ class Policy:
             forced = Conditions(found.isolation, found.limits, found.network, identity.env)
             found = joined([found, forced])
         return found, any(rule.runs_code for rule in rules)
+
+
+def granted(
+    decision: Decision,
+    entry: Entry,
+    identity: Named,
+    known: tuple[Conditions, bool],
+    checks: tuple[PathCheck, ...],
+) -> Verdict:
+    """The verdict that a line gives."""
+    rule = entry.rule
+    return fast_verdict(
+        decision,
+        "ok",
+        -1,
+        rule.reason if decision is Decision.ASK else "",
+        rule.name,
+        entry.line.text,
+        known[1],
+        identity.program,
+        identity.search,
+        known[0],
+        checks,
+        (),
+        0,
+        0,
+        identity.paths,
+        identity.sha256,
+    )
+
+
+def lacks(needles: tuple[tuple[str, ...], ...], text: str) -> bool:
+    """Whether no word begins as one of the demands says; ``text`` are the words joined by NUL."""
+    for beginnings in needles:
+        for beginning in beginnings:
+            if beginning in text:
+                break
+        else:
+            return True
+    return False
 
 
 def no_command(span: Span) -> Miss:

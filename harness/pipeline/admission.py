@@ -26,6 +26,9 @@ from runners import RunnerError
 
 __all__ = ["Admission"]
 
+_ALLOW = Allow()
+_NO_PATHS: tuple[tuple[str, ...], ...] = ((),)
+
 
 @dataclass(slots=True)
 class Admission:
@@ -127,7 +130,7 @@ class Admission:
 
     async def _decide(self, case: Case) -> None:
         """Hooks, verdict, approval, guards, budget: in this order."""
-        decision = await self._consult(case)
+        decision = await self._consult(case) if self.hooks.pre else _ALLOW
         if isinstance(decision, Deny):
             self._deny(case, decision.reason or "a hook refused it")
             return
@@ -147,15 +150,13 @@ class Admission:
             self._reserve(case)
 
     async def _consult(self, case: Case) -> Decision:
-        """The pre-execute chain; with no hook the decision is to allow."""
+        """The pre-execute chain; past its end the decision is to allow."""
         hooks = tuple(self.hooks.pre)
-        if not hooks:
-            return Allow()
         info = case.info
 
         async def enter(index: int) -> Decision:
             if index == len(hooks):
-                return Allow()
+                return _ALLOW
             inside: Callable[[], Awaitable[Decision]] = lambda: enter(index + 1)  # noqa: E731
             decision = await hooks[index](info, inside)
             if not isinstance(decision, Allow | Deny | Ask):
@@ -176,7 +177,7 @@ class Admission:
         elif self.judge is None or tool.unjudged:
             return None
         else:
-            groups = tool.paths(case.given) if tool.paths is not None else ((),)
+            groups = tool.paths(case.given) if tool.paths is not None else _NO_PATHS
             found = [self.judge.judge_tool(tool.name, group, root=self.root) for group in groups]
             if not found:
                 found = [self.judge.judge_tool(tool.name, (), root=self.root)]

@@ -61,10 +61,14 @@ class Scheduler:
         """Run the calls of one reply."""
         batch = Batch()
         cases = await self._admit(calls, step, signal, batch)
+        if len(cases) == 1:  # nothing that it could overlap with
+            await self._start(cases[0], batch, shared=False)
+            await self._conclude(cases[0], batch)
+            return batch
         line: _Line = deque()
         try:
             for case in cases:
-                shared = await self._turn(case, line, batch) and len(cases) > 1
+                shared = await self._turn(case, line, batch)
                 line.append((case, await self._start(case, batch, shared=shared)))
             while line:
                 await self._settle(line, batch)

@@ -142,7 +142,7 @@ class Conclusion:
             content=content,
             value=outcome.value if isinstance(outcome, Success) else None,
             error=None if isinstance(outcome, Success) else outcome.info(),
-            duration_seconds=round(case.duration_seconds, 6),
+            duration_seconds=case.duration_seconds,
             contexts=tuple(contexts),
             ends_run=ok and entry is not None and entry.tool.ends_run,
             facts=facts,

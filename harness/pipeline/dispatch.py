@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 from harness.budget import Ledger
 from harness.bus import current_call, current_step
+from harness.clock import perf_counter_ns, seconds_since
 from harness.errors import LogError
 from harness.hook import Around, Hooks
 from harness.pipeline.case import Case
@@ -44,10 +44,13 @@ class Dispatch:
 
     async def dispatch(self, case: Case) -> None:
         """Run a ready case to an outcome; only a broken box or log raises."""
-        started = time.perf_counter()
+        started = perf_counter_ns()
         step, call = current_step.set(case.step), current_call.set(case.call.id)
         try:
-            case.outcome = await self._chain(case)
+            if self.hooks.around:
+                case.outcome = await self._chain(case)
+            else:
+                case.outcome = await self._body(case, None)
         except (LogError, RunnerError):
             raise
         except Exception as error:  # a listener that fails fails its call, never the loop
@@ -55,7 +58,7 @@ class Dispatch:
             case.outcome = Failure(FailureKind.RAISED, message, type(error).__name__, "HOOK_FAILED")
             case.skip_post = True
         finally:
-            case.duration_seconds = time.perf_counter() - started
+            case.duration_seconds = seconds_since(started)
             case.denied = case.denied or case.execution.refused
             current_step.reset(step)
             current_call.reset(call)
@@ -65,8 +68,6 @@ class Dispatch:
 
     async def _chain(self, case: Case) -> Success | Failure:
         hooks = tuple(self.hooks.around)
-        if not hooks:
-            return await self._body(case, None)
         info = case.info
 
         async def enter(index: int, signal: Signal | None) -> Success | Failure:

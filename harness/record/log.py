@@ -201,15 +201,17 @@ class EventLog:
             rest = encode_body(fields)
         except (TypeError, ValueError) as error:
             raise LogError(f"a {type} record cannot be written as JSON: {error}") from error
+        second, micro = divmod(time.time_ns() // 1000, 1_000_000)
+        if second != self._second:  # RFC 3339 in UTC; the part up to the second changes rarely
+            self._second = second
+            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         t = time.monotonic_ns() // 1000 / 1_000_000
         body = (
-            f'{{"seq":{number},"type":"{type}","run":{self._run_text},"at":"{self._now()}","t":{t!r}'
-            f"{',' if fields else ''}{rest[1:]}"
+            f'{{"seq":{number},"type":"{type}","run":{self._run_text},'
+            f'"at":"{self._stamp}.{micro:06d}Z","t":{t!r}{"," if fields else ""}{rest[1:]}'
         )
         digest = chain_hash(self._head, body)
-        if type in _GUARDED:
-            self._guard()
-        self._put((f'{body[:-1]},"hash":"{digest}"}}\n').encode(), sync=type in self._synced)
+        self._put(f'{body[:-1]},"hash":"{digest}"}}\n'.encode(), type)
         self._head = digest
         self._count = number + 1
         if self._rotate_bytes is not None and self._size >= self._rotate_bytes:
@@ -228,7 +230,7 @@ class EventLog:
         already, self._broken = self._broken, self._broken or "the log is closed"
         try:
             if self._sync_close:
-                os.fsync(descriptor)
+                _sync(descriptor)
             if self._key is not None and already is None:
                 text = seal_text(self._key, self._count, self._head)
                 seal_path(self.path).write_text(text + "\n", "ascii")
@@ -243,14 +245,16 @@ class EventLog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _put(self, line: bytes, *, sync: bool) -> None:
+    def _put(self, line: bytes, type: str) -> None:  # noqa: A002
+        if type in _GUARDED:
+            self._guard()
         try:
             written = os.write(self._descriptor, line)
             while written < len(line):
                 written += os.write(self._descriptor, line[written:])
-            self._size += len(line)
-            if sync:
-                os.fsync(self._descriptor)
+            self._size += written
+            if type in self._synced:
+                _sync(self._descriptor)
         except OSError as error:
             self._broken = f"a record could not be written: {error.strerror}"
             self._drop_fragment()
@@ -266,7 +270,7 @@ class EventLog:
         """Close this file under its number and go on in a new one."""
         try:
             if self._sync_close:
-                os.fsync(self._descriptor)
+                _sync(self._descriptor)
             number = len(parts(self.path))
             self.path.rename(closed_part(self.path, number))
             descriptor = _open(self.path)
@@ -292,15 +296,6 @@ class EventLog:
         except Exception as error:  # whatever it is, the record must not get out
             return {"withheld": f"the redactor raised {type(error).__name__}"}
 
-    def _now(self) -> str:
-        """RFC 3339 in UTC; the part up to the second is kept, it changes rarely."""
-        now = time.time_ns()
-        second, rest = divmod(now, 1_000_000_000)
-        if second != self._second:
-            self._second = second
-            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        return f"{self._stamp}.{rest // 1000:06d}Z"
-
 
 def _open(path: Path, *, anew: bool = True) -> int:
     """A descriptor that holds the log against other writers until it, or its process, is gone."""
@@ -311,6 +306,11 @@ def _open(path: Path, *, anew: bool = True) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _sync(descriptor: int) -> None:
+    """Wait for the bytes and the length of a file, not for the time of its last change."""
+    getattr(os, "fdatasync", os.fsync)(descriptor)  # not every system has the first
 
 
 def _sync_folder(path: Path) -> None:

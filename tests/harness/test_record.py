@@ -316,6 +316,7 @@ def test_each_choice_of_fsync_writes_the_same_log(tmp_path, fsync) -> None:
 def test_the_disk_is_waited_for_as_often_as_said(tmp_path, monkeypatch) -> None:
     calls: list[int] = []
     monkeypatch.setattr(os, "fsync", calls.append)
+    monkeypatch.setattr(os, "fdatasync", calls.append)
     for fsync in ("none", "end", "step", "event"):
         log = EventLog.create(tmp_path / f"{fsync}.jsonl", run="r", fsync=fsync)
         calls.clear()
