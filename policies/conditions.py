@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policies.judging import Finding
+from policies.judging import Finding, Hit
 from policies.rule import Rule
-from policies.verdict import Conditions, PathCheck
+from policies.verdict import Conditions, PathCheck, fast_path_check
 
 __all__ = ["all_rules", "conditions_of", "joined", "merged_checks"]
 
@@ -70,11 +70,18 @@ def merged_checks(finding: Finding) -> tuple[PathCheck, ...]:
         for check in checks:
             key = (check.word, check.path)
             known = found.get(key)
-            kind = check.kind if known is None or known.kind == check.kind else "path"
-            writable = check.writable or (known is not None and known.writable)
-            found[key] = PathCheck(check.word, check.path, kind, writable, check.root)
-    if len(hits) > 1:
-        for key, check in found.items():
-            if not all(any((c.word, c.path) == key for c in h.checks) for h in hits):
-                found[key] = PathCheck(check.word, check.path, "path", check.writable, check.root)
+            if known is None:
+                found[key] = check
+                continue
+            kind = check.kind if known.kind == check.kind else "path"
+            writable = check.writable or known.writable
+            found[key] = fast_path_check(check.word, check.path, kind, writable, check.root)
+    for key, check in found.items() if len(hits) > 1 else ():
+        if check.kind != "path" and not all(has_check(hit, key) for hit in hits):
+            found[key] = fast_path_check(check.word, check.path, "path", check.writable, check.root)
     return tuple(found.values())
+
+
+def has_check(hit: Hit, key: tuple[int, str]) -> bool:
+    """Whether a line checks this word as this path."""
+    return any((check.word, check.path) == key for check in hit.checks)

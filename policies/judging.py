@@ -13,7 +13,7 @@ from policies.verdict import Decision, PathCheck
 if TYPE_CHECKING:
     from policies.shelf import Shelf
 
-__all__ = ["NO_GATE", "Finding", "Hit", "Judging", "meets", "word_fault"]
+__all__ = ["NO_GATE", "Finding", "Hit", "Judging", "is_plain", "keep_strictest", "word_fault"]
 
 MOST_WORDS = 4096
 LONGEST_WORD = 32768
@@ -106,7 +106,7 @@ class Judging:
         if hits and self.fence and not self.inside(self.fence, span, finding):
             return finding
         if hits:
-            self.allow(finding, hits)
+            keep_strictest(finding, hits)
         elif finding.miss is None:
             finding.miss = Miss("no-subcommand", self.subcommand(span), tuple(shelf.pinned))
         return finding
@@ -144,16 +144,6 @@ class Judging:
         if self.depth:
             self.banned = finding
         return finding
-
-    def allow(self, finding: Finding, hits: list[Hit]) -> None:
-        """Keep the hits of the strictest decision."""
-        decision = hits[0].decision
-        if len(hits) > 1:
-            decision = max(hit.decision for hit in hits)
-            hits = [hit for hit in hits if hit.decision is decision]
-        finding.decision = decision
-        finding.hits = hits
-        finding.miss = finding.nearest = None
 
     def subcommand(self, span: Span) -> int:
         """The word that should have been a sub-command."""
@@ -216,6 +206,17 @@ class Judging:
         return None
 
 
+def keep_strictest(finding: Finding, hits: list[Hit]) -> None:
+    """Keep the hits of the strictest decision; what the other lines missed is forgotten."""
+    decision = hits[0].decision
+    if len(hits) > 1:
+        decision = max(hit.decision for hit in hits)
+        hits = [hit for hit in hits if hit.decision is decision]
+    finding.decision = decision
+    finding.hits = hits
+    finding.miss = finding.nearest = None
+
+
 def meets(demands: tuple[tuple[str, ...], ...], words: Sequence[str]) -> bool:
     """Whether for each demand some word begins as it says."""
     for beginnings in demands:
@@ -245,14 +246,23 @@ def starts_below(parts: tuple[str, ...], folders: tuple[str, ...]) -> bool:
     return False
 
 
+def is_plain(text: str, words: int) -> bool:
+    """Whether words, here joined by NUL, need no closer look: then none of them has a fault."""
+    return (
+        len(text) <= LONGEST_WORD
+        and text.isascii()
+        and words <= MOST_WORDS
+        and text.count("\0") == words - 1
+    )
+
+
 def word_fault(argv: tuple[str, ...]) -> Miss | None:
     """What is refused before any rule is looked at."""
     if not argv:
         return Miss("empty-argv", 0)
     if len(argv) > MOST_WORDS:
         return Miss("too-many-words", MOST_WORDS)
-    joined = " ".join(argv)
-    if joined.isascii() and "\0" not in joined and len(joined) <= LONGEST_WORD:
+    if is_plain("\0".join(argv), len(argv)):
         return None
     for reason, bad in (("too-long", is_long), ("nul", has_nul), ("not-text", is_not_text)):
         for index, word in enumerate(argv):

@@ -54,8 +54,9 @@ def message(policy: Policy, argv: Sequence[str], finding: Finding, miss: Miss) -
     text = sentence(miss.reason)
     if miss.word < len(argv):
         text += f": word {miss.word} {shown(argv[miss.word])}"
-    if miss.expected:
-        text += f"; expected {listed(miss.expected)}"
+    expected = miss.expected
+    if expected:
+        text += f"; expected {listed(expected)}"
     if finding.ban is not None:
         text += f" (rule {finding.ban.rule.name}: {finding.ban.line.text})"
         if finding.ban.rule.reason:

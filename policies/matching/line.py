@@ -53,13 +53,14 @@ class CompiledLine:
         heads: the words of which one is in every command of this line; empty: no such word.
         demands: each a tuple of beginnings, of which some word must have one. A line whose demands
             are not met cannot hold, so it is only walked to explain a denial.
+        needles: the demands as they stand in words that are joined by NUL.
         runs_commands: it has a command type.
         file: the type of the workspace program, for ``./<FILE>`` lines.
     """
 
     __slots__ = (
-        "demands", "file", "heads", "line", "open", "operands", "options", "pinned", "posix",
-        "program", "required", "runs_commands", "text", "words",
+        "demands", "file", "heads", "line", "needles", "open", "operands", "options", "pinned",
+        "posix", "program", "required", "runs_commands", "text", "words",
     )  # fmt: skip
 
     def __init__(self, line: Line, catalogue: Catalogue) -> None:
@@ -82,6 +83,7 @@ class CompiledLine:
             place.value is not None and place.value.command for place in self.operands.places
         )
         self.demands = tuple(demands(line.items, words=self.words))
+        self.needles = tuple(tuple("\0" + word for word in one) for one in self.demands)
 
     def split(self, items: list[Item], catalogue: Catalogue) -> list[Operand]:
         """Fill the segments; what remains are the operands."""

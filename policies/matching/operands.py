@@ -6,13 +6,17 @@ from policies.matching.positions import Fragment, Positions
 from policies.synopsis.error import SynopsisError
 from policies.synopsis.tree import End, Glued, Group, Operand, Repeated, Typed, Word
 from policies.values.catalogue import Catalogue
-from policies.values.value import Check, Place, ValueType
+from policies.values.value import Check, PathKind, Place, ValueType
 
 __all__ = ["END", "Operands", "Position", "State"]
 
 END = "--"
 MOST_POSITIONS = 256
 MOST_STATES = 4096
+
+
+Reading = tuple[PathKind, bool, str, int]
+"""What a path must be, whether it may be changed, its root, and where in the word it begins."""
 
 
 class Position:
@@ -105,6 +109,7 @@ class Operands:
             place.value if place.value is not None and place.value.path else None
             for place in self.places
         ]
+        self.readings: dict[tuple[int, ...], Reading | None] = {}
         self.count = 0
         self.start = State(fragment.first, self.places, accepts=fragment.empty)
 
@@ -162,6 +167,22 @@ class Operands:
             after = frozenset(alive)
         kept.reverse()
         return kept
+
+    def reading(self, taken: tuple[int, ...]) -> Reading | None:
+        """How a word that these positions took is looked at as a path; None: it is none."""
+        if taken in self.readings:
+            return self.readings[taken]
+        values = [self.places[index].value for index in taken]
+        paths = [value for value in values if value is not None and value.path]
+        reading: Reading | None = None
+        if paths:
+            first = paths[0]
+            alike = len(paths) == len(values) and all(v.path == first.path for v in paths)
+            writable = any(value.writable for value in paths)
+            reading = (first.path if alike else "path", writable, first.root, first.prefix)
+        if len(self.readings) < MOST_STATES:
+            self.readings[taken] = reading
+        return reading
 
     def expected(self, state: State) -> tuple[str, ...]:
         """What may come next, as written, in file order."""

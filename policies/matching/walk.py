@@ -180,7 +180,8 @@ class Walk:
         reason = file.check(word, self.span.place)
         if reason is not None:
             return Miss(reason, start, (f"./<{file.text}>",))
-        self.checks.append(PathCheck(start, word, file.path or "file", root=file.root))
+        check = fast_path_check(start, word, file.path or "file", False, file.root)
+        self.checks.append(check)
         return None
 
     # -- pinned words
@@ -344,7 +345,8 @@ class Walk:
         if reason is not None:
             return Miss(reason, self.at, (value.text,))
         if value.path:
-            self.checks.append(PathCheck(self.at, text, value.path, value.writable, value.root))
+            check = fast_path_check(self.at, text, value.path, value.writable, value.root)
+            self.checks.append(check)
         return None
 
     def cluster(self, bundle: dict[str, tuple[Form, bool]], word: str) -> Miss | None:
@@ -562,7 +564,12 @@ class Walk:
         if self.forked:
             alive = operands.alive([taken for _, taken in trail])
             for (at, _), taken in zip(trail, alive, strict=True):
-                self.operand_check(at, taken)
+                reading = operands.reading(taken)
+                word = self.span.words[at]
+                if reading is not None and word[:1] != "\0":
+                    kind, writable, root, prefix = reading
+                    path = word[prefix:] if prefix else word
+                    self.checks.append(fast_path_check(at, path, kind, writable, root))
             return
         paths = operands.paths
         for at, taken in trail:
@@ -574,21 +581,6 @@ class Walk:
                     self.checks.append(
                         fast_path_check(at, path, value.path, value.writable, value.root)
                     )
-
-    def operand_check(self, at: int, taken: tuple[int, ...]) -> None:
-        """Note the path of a word that may have been read in several ways."""
-        word = self.span.words[at]
-        if word[:1] == "\0":
-            return
-        values = [self.line.operands.places[index].value for index in taken]
-        paths = [value for value in values if value is not None and value.path]
-        if not paths:
-            return
-        path = paths[0]
-        alike = len(paths) == len(values) and all(v.path == path.path for v in paths)
-        kind = path.path if alike and path.path else "path"
-        writable = any(value.writable for value in paths)
-        self.checks.append(PathCheck(at, word[path.prefix :], kind, writable, path.root))
 
 
 def is_option(word: str, first: int) -> bool:

@@ -71,6 +71,8 @@ def path_check(
 
 def is_plain(word: str) -> bool:
     """No ``host:path`` or ``name=value`` in the first component."""
+    if ":" not in word and "=" not in word:
+        return True
     first = word.partition("/")[0]
     return ":" not in first and "=" not in first
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from policies.values.characters import text_fault
 from policies.values.value import Place
@@ -16,8 +17,12 @@ SIMPLE = re.compile(
 """The scripts that most people write; what they match is in the subset without being read."""
 
 TEXT_LINE = re.compile(r"(?:[^\\\n]|\\(?:.|\n|$))*")
-NOT_SPECIAL = re.compile(r"[^\\\n\[/|,#:@!%;_~+=]*")
+BLANKS = re.compile(r"[ \t\n;]*")
+ADDRESS = r"(?:[0-9]{1,18}|\$|/(?:[^/\\\[\n]|\\[^\n])*+/)"
+ADDRESSES = re.compile(rf"(?:{ADDRESS}(?:,{ADDRESS})?[ \t]*+)?+(?=[pdDPnNgGhHxq=saicy{{}}])")
+"""Addresses without steps, flags and brackets, before a command of the subset."""
 PLAIN = frozenset("pdDPnNgGhHxq={}")
+USUAL_MARKS = frozenset("/|,#:@!%;_~+=")
 SUBSTITUTE_FLAGS = frozenset("gpiImM0123456789")
 TEXT_COMMANDS = frozenset("aic")
 
@@ -45,11 +50,17 @@ class Script:
 
     def read(self) -> None:
         """Read the whole script; raises RefusedError."""
+        text = self.text
         while True:
-            self.skip(" \t\n;")
-            if not self.peek():
+            found = BLANKS.match(text, self.at)
+            self.at = found.end() if found is not None else self.at
+            if self.at == len(text):
                 break
-            self.addresses()
+            found = ADDRESSES.match(text, self.at)
+            if found is not None:
+                self.at = found.end()
+            else:
+                self.addresses()
             self.command()
         if self.depth:
             raise RefusedError
@@ -103,11 +114,10 @@ class Script:
 
     def delimited(self, mark: str, *, regular: bool) -> None:
         """Go past the next unescaped mark; inside a bracket of an expression it is a character."""
-        ordinary = mark in "/|,#:@!%;_~+="
+        if mark in USUAL_MARKS:
+            found = ordinary(mark, regular=regular).match(self.text, self.at)
+            self.at = found.end() if found is not None else self.at
         while True:
-            if ordinary:
-                found = NOT_SPECIAL.match(self.text, self.at)
-                self.at = found.end() if found is not None else self.at
             character = self.peek()
             if not character or (character == "\n" and regular):
                 raise RefusedError
@@ -213,17 +223,26 @@ class Script:
         self.at = found.end() if found is not None else len(self.text)
 
 
+@cache
+def ordinary(mark: str, *, regular: bool) -> re.Pattern[str]:
+    """What goes on: no mark, no bracket of an expression, no line's end in one."""
+    ends = re.escape(mark) + (r"\[\n" if regular else "")
+    return re.compile(rf"(?:[^\\{ends}]|\\(?:.|\n))*+")
+
+
 def sed_check(word: str, place: Place) -> str | None:  # noqa: ARG001
     """A sed script of the checked subset."""
     if not word:
         return "empty-word"
     if len(word) > 4096:
         return "value-range"
-    if SIMPLE.fullmatch(word) is not None and word.isascii() and word.isprintable():
-        return None
-    fault = text_fault(word, "\n\t")
-    if fault is not None:
-        return fault
+    if word.isascii() and word.isprintable():
+        if SIMPLE.fullmatch(word) is not None:
+            return None
+    else:
+        fault = text_fault(word, "\n\t")
+        if fault is not None:
+            return fault
     try:
         Script(word).read()
     except RefusedError:

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 import policies
-from policies import Decision, LineError, Plan, parse_line
+from policies import Command, Decision, LineError, Pipeline, Plan, parse_line
 from policies.loading import compile_layers
+from tests.policies.writing import write
 
 CASES = Path(__file__).parent / "cases" / "agent-commands.jsonl"
+UNKNOWN = {"no-program", "program-path", "env-leading"}
 
 
 @cache
@@ -83,3 +85,25 @@ def test_a_loaded_profile_does_not_depend_on_when_its_lines_are_compiled():
                 two.word,
                 two.rule,
             )
+
+
+def corpus_argvs() -> list[tuple[str, ...]]:
+    """Every argv of the corpus once."""
+    plans = [read for _, _, read in corpus() if isinstance(read, Plan)]
+    steps = [step for plan in plans for step in plan.steps if isinstance(step, Pipeline)]
+    return list(dict.fromkeys(stage.argv for step in steps for stage in step.stages))
+
+
+def test_a_deny_line_that_never_holds_changes_no_verdict(tmp_path):
+    """Programs with deny lines are judged in full, others in a shorter way: both say the same."""
+    head = 'schema = 1\nname = "p"\nextends = ["builtin:python-dev"]\n'
+    plain = policies.load(write(tmp_path, head, "plain.toml"))
+    commands = [Command(argv) for argv in corpus_argvs()]
+    known = [one for one in commands if plain.judge(one).reason not in UNKNOWN]
+    programs = {one.argv[0].rpartition("/")[2] for one in known}
+    lines = [f"{program} --zz-never" for program in sorted(programs)]
+    never = f'[[rule]]\nname = "never"\ndeny = {json.dumps(lines)}\n'
+    full = policies.load(write(tmp_path, head + never, "full.toml"))
+    verdicts = [[p.judge(one, root="/testbed") for one in known] for p in (plain, full)]
+    assert verdicts[0] == verdicts[1]
+    assert len(known) > 1000
