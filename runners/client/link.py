@@ -248,16 +248,16 @@ class Link:
         """Send the input as fast as the box takes it."""
         pieces = _one(source) if isinstance(source, bytes) else source
         async for piece in pieces:
-            view = memoryview(piece)
-            while view:
+            at = 0
+            while at < len(piece):
                 while exchange.credit <= 0 and not exchange.stopped:
                     exchange.room.clear()
                     await exchange.room.wait()
                 if exchange.stopped:
                     return
-                part = bytes(view[: min(exchange.credit, frames.BODY_MAX)])
+                part = piece[at : at + min(exchange.credit, frames.BODY_MAX)]
                 exchange.credit -= len(part)
-                view = view[len(part) :]
+                at += len(part)
                 await self._write(frames.pack(frames.DATA, exchange.number, part))
         if not exchange.stopped:
             await self._write(frames.pack(frames.END, exchange.number))

@@ -6,15 +6,16 @@ import asyncio
 import contextlib
 import json
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 from policies import PROTECTED, Isolation, Limits, PathCheck, Pipeline
 from runners.client.exchange import Piece
 from runners.client.keeper import Keeper
 from runners.client.link import Link, Source
 from runners.client.outcome import fault_of, outcome_of, value_of
+from runners.client.pieces import pieces
 from runners.client.request import run_request
 from runners.client.wire import NUMBER_MAX, Head
 from runners.contract import OnOutput, PathFault, Root
@@ -41,7 +42,6 @@ LOOK_SECONDS = 60.0  # what an operation may take where programs may take longer
 TREE_SECONDS = 600.0
 STAGES_MAX = 256
 LIST_MAX = 64 << 20
-TREE_CHUNK = 1 << 20
 ENTRIES_MAX = 100_000
 ENTRY_BYTES = 8192
 """Heads and padding of one entry of an archive, generously."""
@@ -294,7 +294,7 @@ class SupervisedSession:
                 request,
                 seconds=TREE_SECONDS,
                 judge=lambda done: fault_of(done, ""),
-                source=_pieces(file),
+                source=pieces(file),
             )
         if fault is not None:
             where = f"{fault.path}: " if fault.path else ""
@@ -363,11 +363,6 @@ class SupervisedSession:
         return await self._link.call(
             operation, request, seconds=seconds, judge=judge, source=source, sink=sink
         )
-
-
-async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
-    while data := await asyncio.to_thread(file.read, TREE_CHUNK):
-        yield data
 
 
 def _rows(data: bytes, *kinds: type) -> list[list[Any]]:

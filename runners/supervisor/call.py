@@ -57,7 +57,7 @@ class Call:
         self.deadline = self.began + request["wall"]
         self.taps: list[Tap] = []
         self.feed = -1
-        self.input: list[bytes] = []
+        self.input: list[memoryview] = []
         self.input_ended = False
         self.slot: Slot | None = None
         self.reason = ""  # why we ended it: timed_out, cancelled, killed_by_limit, lost

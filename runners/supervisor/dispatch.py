@@ -51,7 +51,8 @@ class Dispatcher:
         self.ending = Ending(self)
         self.calls: dict[int, Call] = {}
         self.waiting: list[Call] = []
-        self.buffer = bytearray()
+        self.buffer: list[bytes] = []  # the beginning of a frame
+        self.missing = 0  # how many bytes it has with its head, as far as that is known
         self.queue: list[bytes] = []
         self.queued = 0
         self.poll = select.poll()
@@ -177,16 +178,24 @@ class Dispatcher:
         if not data:
             self.leave("the harness hung up")
         self.deadman.heard()
-        self.buffer += data
+        if self.buffer:
+            self.buffer.append(data)
+            if sum(map(len, self.buffer)) < self.missing:
+                return
+            data = b"".join(self.buffer)
+            self.buffer = []
         size = frames.HEADER.size
         at = 0
-        while len(self.buffer) - at >= size:
-            kind, stream, _, number, length = frames.HEADER.unpack_from(self.buffer, at)
-            if len(self.buffer) - at - size < length:
+        self.missing = size
+        while len(data) - at >= size:
+            kind, stream, _, number, length = frames.HEADER.unpack_from(data, at)
+            if len(data) - at - size < length:
+                self.missing = size + length
                 break
-            self._frame(kind, stream, number, bytes(self.buffer[at + size : at + size + length]))
+            self._frame(kind, stream, number, data[at + size : at + size + length])
             at += size + length
-        del self.buffer[:at]
+        if at < len(data):
+            self.buffer.append(data[at:])
 
     def _frame(self, kind: int, stream: int, number: int, payload: bytes) -> None:
         if kind == frames.OPEN:
@@ -210,7 +219,7 @@ class Dispatcher:
             self._credit(known, stream, frames.NUMBER.unpack(payload)[0])
         elif kind == frames.DATA:
             if known.feed >= 0 or known.state == calls.WAITING:
-                known.input.append(payload)
+                known.input.append(memoryview(payload))
                 self._feed(known)
         elif kind == frames.END:
             known.input_ended = True

@@ -199,6 +199,7 @@ def put_tree(request: "Request", box: "Box", inp: int, _out: int) -> "Request":
         lambda count: os.read(inp, count),
         request.get("limit", MAX_TREE),
         request.get("entries", MAX_ENTRIES),
+        umask=0o022,  # start.py sets it
     )
     return {"files": entries, "bytes": size}
 

@@ -39,17 +39,25 @@ class Writer:
         self.write = write
         self.left = max_bytes
         self.note = note
-        self.buffer = bytearray()
+        self.parts = []  # type: list[bytes | memoryview]
+        self.held = 0
         self.position = 0
         self.content = 0  # where the content of the file noted last begins
 
-    def put(self, data: "bytes | memoryview") -> None:
+    def put(self, *parts: "bytes | memoryview") -> None:
         """Append to the archive."""
-        self.buffer += data
-        self.position += len(data)
-        if len(self.buffer) >= CHUNK:
-            self.write(bytes(self.buffer))
-            del self.buffer[:]
+        self.parts += parts
+        size = sum(map(len, parts))
+        self.position += size
+        self.held += size
+        if self.held >= CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        if self.held:
+            self.write(b"".join(self.parts))
+            self.parts, self.held = [], 0
 
     def folder(self, path: bytes, mode: int) -> None:
         """Add a folder."""
@@ -100,7 +108,7 @@ class Writer:
         self.left -= len(data)
         head = tar.header(path, tar.FILE, mode & 0o777, len(data))
         self.content = self.position + len(head)
-        self.put(head + data + bytes(-len(data) % tar.BLOCK))
+        self.put(head, data, tar.ZEROS[: -len(data) % tar.BLOCK])
         if self.note:
             self.note(path, "file", mode & 0o777, len(data), tar.sha256(data).digest())
 
@@ -117,7 +125,7 @@ class Writer:
         mode = found.st_mode & 0o777
         head = tar.header(path, tar.FILE, mode, size, int(found.st_mtime))
         self.content = self.position + len(head)
-        self.put(head + data + bytes(-size % tar.BLOCK))
+        self.put(head, data, tar.ZEROS[: -size % tar.BLOCK])
         if self.note:
             self.note(path, "file", mode, size, tar.sha256(data).digest())
 
@@ -145,9 +153,7 @@ class Writer:
     def finish(self) -> None:
         """Write the end mark and what is still held."""
         self.put(tar.END)
-        if self.buffer:
-            self.write(bytes(self.buffer))
-            del self.buffer[:]
+        self.flush()
 
 
 def pack(

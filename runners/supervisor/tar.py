@@ -55,6 +55,10 @@ UNUSED = bytes(247)
 CONSTANT = sum(OWNER) + sum(MAGIC) + 8 * 32
 MAX_OCTAL = 8**11 - 1
 MAX_PAX = 1 << 16
+MAX_KNOWN = 1 << 12
+
+_numbers = {}  # type: dict[bytes, tuple[int, int]]
+_fields = {}  # type: dict[tuple[int, int], tuple[bytes, int]]
 
 
 def header(
@@ -65,15 +69,25 @@ def header(
     if len(path) > 100 or len(target) > 100 or size > MAX_OCTAL:
         before = extended(path, size, target)
         path, target, size = path[:100], target[:100], min(size, MAX_OCTAL)
-    mode_field = b"%07o\0" % mode
-    size_field = b"%011o\0" % size
-    time_field = b"%011o\0" % min(max(mtime, 0), MAX_OCTAL)
-    total = CONSTANT + sum(path) + sum(mode_field) + sum(size_field) + sum(time_field)
-    total += sum(kind) + sum(target)
+    mode_field, mode_sum = field(mode, 7)
+    size_field, size_sum = field(size, 11)
+    time_field, time_sum = field(min(max(mtime, 0), MAX_OCTAL), 11)
+    total = CONSTANT + sum(path) + mode_sum + size_sum + time_sum + kind[0] + sum(target)
     checksum = b"%06o\0 " % total
     return before + FIELDS.pack(
         path, mode_field, OWNER, size_field, time_field, checksum, kind, target, MAGIC, b""
     )
+
+
+def field(value: int, width: int) -> "tuple[bytes, int]":
+    """A number field and the sum of its bytes; most come again and again."""
+    known = _fields.get((value, width))
+    if known is None:
+        made = b"%0*o\0" % (width, value)
+        known = made, sum(made)
+        if len(_fields) < MAX_KNOWN:
+            _fields[value, width] = known
+    return known
 
 
 def extended(path: bytes, size: int, target: bytes) -> bytes:
@@ -99,18 +113,31 @@ def record(key: bytes, value: bytes) -> bytes:
 
 def parse(block: bytes) -> "tuple[bytes, bytes, int, int, int, bytes]":
     """Path, type, mode, size, time and link target of a header block; anything odd is refused."""
-    path, mode, owner, size, mtime, checksum, kind, target, magic, rest = FIELDS.unpack(block)
+    path, modes, owner, sizes, times, checksum, kind, target, magic, rest = FIELDS.unpack(block)
     if magic != MAGIC or owner != OWNER or rest != UNUSED:
         raise damaged("a header is not ustar, or has fields that are not used here")
     path, target = path.rstrip(b"\0"), target.rstrip(b"\0")
-    total = CONSTANT + sum(path) + sum(mode) + sum(size) + sum(mtime) + sum(kind) + sum(target)
-    if total != octal(checksum):
+    mode, mode_sum = number(modes)
+    size, size_sum = number(sizes)
+    mtime, time_sum = number(times)
+    total = CONSTANT + sum(path) + mode_sum + size_sum + time_sum + kind[0] + sum(target)
+    if total != number(checksum)[0]:
         raise damaged("a checksum is wrong")
     if kind not in KNOWN:
         raise damaged("it holds %s" % NAMES.get(kind, "an entry of unknown type"))
     if b"\0" in path or b"\0" in target:  # nothing may hide behind one
         raise damaged("a name holds a NUL")
-    return path, kind, octal(mode), octal(size), octal(mtime), target
+    return path, kind, mode, size, mtime, target
+
+
+def number(field: bytes) -> "tuple[int, int]":
+    """What a number field says, and the sum of its bytes; most come again and again."""
+    known = _numbers.get(field)
+    if known is None:
+        known = octal(field), sum(field)
+        if len(_numbers) < MAX_KNOWN:
+            _numbers[field] = known
+    return known
 
 
 def octal(field: bytes) -> int:

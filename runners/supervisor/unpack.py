@@ -24,7 +24,7 @@ CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def unpack(
+def unpack(  # noqa: PLR0913 - each is one choice of the caller
     root: int,
     read: "Callable[[int], bytes]",
     max_bytes: int,
@@ -33,16 +33,19 @@ def unpack(
     *,
     overlay: bool = True,
     wanted: "Callable[[bytes], bool] | None" = None,
+    umask: int = 0o777,
 ) -> "tuple[int, int]":
     """Unpack an archive below a root: how many entries, and how many bytes of content.
 
     ``overlay`` replaces files and links that are there already; a folder stays one. Without it
     they are refused. ``note`` is told of every entry, REFUSED ones too; without it those are
-    refused. What is not ``wanted`` is checked and noted, not created.
+    refused. What is not ``wanted`` is checked and noted, not created. ``umask`` are the bits that
+    this process may lose of the mode of a new file.
     """
     source = Source(read)
     reader = Reader(root, source, max_bytes, max_entries, note, overlay=overlay)
     reader.wanted = wanted
+    reader.umask = umask
     try:
         while reader.entry():
             pass
@@ -113,9 +116,11 @@ class Reader:
         self.note = note
         self.overlay = overlay
         self.wanted = None  # type: Callable[[bytes], bool] | None
+        self.umask = 0o777
         self.entries = 0
         self.linked = False
         self.seen = {}  # type: dict[bytes, bytes]
+        self.last = b""  # a folder whose name and depth are known to be good
         # Open folders from the root down to where the last entry was, each with its path.
         self.open = [(b"", root)]
 
@@ -177,17 +182,26 @@ class Reader:
         if size > self.left:
             raise Refusal("too-large", b"", "the archive holds more bytes than the limit")
         self.left -= size
+        folder, _, name = path.rpartition(b"/")
+        if not folder or folder != self.last:
+            self.check(path)
+            self.last = folder
+        elif name in (b"", b".", b"..") or len(name) > 255 or len(path) > MAX_PATH + 256:
+            self.check(path)
+        if path in self.seen and kind != tar.REFUSED:
+            raise tar.damaged("a path comes twice: %s" % tar.shown(path))
+        if self.linked and kind in (tar.FILE, tar.FOLDER):
+            raise tar.damaged("a file comes after a symbolic link: %s" % tar.shown(path))
+        self.seen[path] = kind
+
+    def check(self, path: bytes) -> None:
+        """Refuse a path that is not plain, or longer or deeper than one that is packed."""
         parts = path.split(b"/")
         if b"" in parts or b"." in parts or b".." in parts:
             raise tar.damaged("a path is not plain: %s" % tar.shown(path))
         # A folder that was too deep to be packed is named with a path one longer.
         if len(parts) > MAX_DEPTH + 2 or len(path) > MAX_PATH + 256 or max(map(len, parts)) > 255:
             raise tar.damaged("a path is too long or too deep")
-        if path in self.seen and kind != tar.REFUSED:
-            raise tar.damaged("a path comes twice: %s" % tar.shown(path))
-        if self.linked and kind in (tar.FILE, tar.FOLDER):
-            raise tar.damaged("a file comes after a symbolic link: %s" % tar.shown(path))
-        self.seen[path] = kind
 
     def parent(self, path: bytes) -> "tuple[int, bytes]":
         """The open folder of a path, and the last name."""
@@ -241,35 +255,37 @@ class Reader:
         descriptor = -1
         if self.creates(path):
             parent, name = self.parent(path)
-            descriptor = self.create(parent, name)
+            descriptor = self.create(parent, name, mode | 0o400)
         try:
             left = size
             while left:
-                data = self.source.take(min(left, CHUNK))
-                left -= len(data)
+                count = min(left, CHUNK)
+                left -= count
+                # The padding comes with the last piece.
+                data = self.source.take(count if left else count + -size % tar.BLOCK)[:count]
                 if state is not None:
                     state.update(data)
                 while data and descriptor >= 0:
                     data = data[os.write(descriptor, data) :]
             if descriptor >= 0:
-                os.fchmod(descriptor, mode | 0o400)
+                if mode & self.umask:
+                    os.fchmod(descriptor, mode | 0o400)
                 os.utime(descriptor, (mtime, mtime))
         finally:
             if descriptor >= 0:
                 os.close(descriptor)
-        self.source.take(-size % tar.BLOCK)
         if self.note and state is not None:
             self.note(path, "file", mode, size, state.digest())
 
-    def create(self, parent: int, name: bytes) -> int:
+    def create(self, parent: int, name: bytes, mode: int) -> int:
         """A new file; in an overlay in place of an old one."""
         try:
-            return os.open(name, CREATE, 0o600, dir_fd=parent)
+            return os.open(name, CREATE, mode, dir_fd=parent)
         except FileExistsError:
             if not self.overlay:
                 raise
         os.unlink(name, dir_fd=parent)
-        return os.open(name, CREATE, 0o600, dir_fd=parent)
+        return os.open(name, CREATE, mode, dir_fd=parent)
 
     def link(self, path: bytes, target: bytes) -> None:
         """Create a symbolic link that stays inside."""

@@ -102,8 +102,8 @@ class Walk:
 
 def kind_of_entry(entry: "os.DirEntry[str]") -> str:
     """What a folder says of a name, mostly without asking the file."""
-    if entry.is_symlink():
-        return "link"
+    if entry.is_file(follow_symlinks=False):
+        return "file"
     if entry.is_dir(follow_symlinks=False):
         return "dir"
-    return "file" if entry.is_file(follow_symlinks=False) else "other"
+    return "link" if entry.is_symlink() else "other"

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import cast
 
 from runners.errors import ProtocolError, RunnerError, WorkspaceError
-from runners.supervisor.fault import Refusal
-from runners.supervisor.pack import Writer
+from runners.supervisor.fault import Refusal, refusal
+from runners.supervisor.pack import FOLDER, Writer
 from runners.supervisor.unpack import unpack
-from runners.supervisor.walk import Walk
 from runners.workspace.name import shown, to_bytes, to_text
 from runners.workspace.scan import MAX_FILES, open_source
 from runners.workspace.tree import Item, Kind, LeftOut, Tree
@@ -75,28 +74,63 @@ def write_archive(
 
 def write_items(source: Path, tree: Tree, writer: Writer, *, name_left_out: bool) -> None:
     """Write the items of a tree: folders and files as they come, links last."""
-    root = open_source(source)
+    folders = Folders(open_source(source))
     try:
-        walk = Walk(root, NO_LIMIT)
-        for found in walk:
-            item = tree.items.get(to_text(found.path))
-            if item is None:
-                # Folders that stay behind are not looked into again.
-                walk.skip()
-            elif item.kind == "dir":
-                writer.folder(found.path, item.mode)
+        for path, item in tree.items.items():
+            name = to_bytes(path)
+            if item.kind == "dir":
+                writer.folder(name, item.mode)
             elif item.content is not None:
-                writer.content_of(found.path, item.mode, item.content)
+                writer.content_of(name, item.mode, item.content)
             elif item.kind == "file":
-                writer.file(found.folder, found.name, found.path)
+                write_file(folders, name, writer)
     finally:
-        os.close(root)
+        folders.close()
     for path, item in tree.items.items():
         if item.kind == "link":
             writer.link(to_bytes(path), to_bytes(item.target))
     for left in tree.left_out if name_left_out else ():
         writer.refuse(to_bytes(left.path), left.reason)
     writer.finish()
+
+
+def write_file(folders: Folders, path: bytes, writer: Writer) -> None:
+    """Write one file, or the reason why it stays."""
+    try:
+        opened, name = folders.of(path)
+    except OSError as error:
+        writer.refuse(path, refusal(error).message)
+    else:
+        writer.file(opened, name, path)
+
+
+class Folders:
+    """Open folders from a root down to where the last file was; none is reached over a link."""
+
+    def __init__(self, root: int) -> None:
+        self.open = [(b"", root)]
+
+    def of(self, path: bytes) -> tuple[int, bytes]:
+        """The open folder that a path lies in, and its last name."""
+        wanted, _, name = path.rpartition(b"/")
+        if wanted != self.open[-1][0]:
+            self.go(wanted)
+        return self.open[-1][1], name
+
+    def go(self, wanted: bytes) -> None:
+        """Leave folders and enter others until this one is the last."""
+        while not (wanted + b"/").startswith(self.open[-1][0] + b"/") and len(self.open) > 1:
+            os.close(self.open.pop()[1])
+        at = self.open[-1][0]
+        below = wanted[len(at) + 1 :] if at else wanted
+        for part in below.split(b"/") if below else ():
+            at = at + b"/" + part if at else part
+            self.open.append((at, os.open(part, FOLDER, dir_fd=self.open[-1][1])))
+
+    def close(self) -> None:
+        """Close all of them, the root too."""
+        while self.open:
+            os.close(self.open.pop()[1])
 
 
 def item_of(kind: str, mode: int, size: int, extra: bytes, offset: int = -1) -> Item:
