@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from runners.owner import Owner
     from runners.pool import Pool
     from runners.process import ProcessRunner
+    from runners.spill import Spill, Spilled
 from runners.scripted import ScriptedRun, ScriptedSession
 
 __all__ = [
@@ -71,6 +72,8 @@ __all__ = [
     "ScriptedSession",
     "Session",
     "SessionSpec",
+    "Spill",
+    "Spilled",
     "StartError",
     "UnavailableError",
     "WorkspaceError",
@@ -85,6 +88,8 @@ _LATER = {
     "Owner": "runners.owner",
     "Pool": "runners.pool",
     "ProcessRunner": "runners.process",
+    "Spill": "runners.spill",
+    "Spilled": "runners.spill",
     "choose": "runners.choice",
     "probe_all": "runners.choice",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,6 +63,19 @@ class Capture:
     def data(self) -> bytes:
         """The kept bytes, without a mark where some are missing."""
         return self.head + self.tail
+
+    @property
+    def kept(self) -> tuple[tuple[int, int], ...]:
+        """The ranges of bytes, from and to, that ``head`` and ``tail`` are of what was written."""
+        parts = ((0, len(self.head)), (self.total - len(self.tail), self.total))
+        if not self.missing:
+            return ((0, self.total),) if self.total else ()
+        return tuple(part for part in parts if part[0] < part[1])
+
+    @property
+    def sha256(self) -> str:
+        """Of the kept bytes, hexadecimal; of all output when nothing is missing."""
+        return hashlib.sha256(self.data).hexdigest()
 
     def text(self) -> str:
         """The kept output as text; invalid UTF-8 is replaced, a cut is marked with its size."""

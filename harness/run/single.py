@@ -28,7 +28,7 @@ from harness.run.wish import BoxWish, make_wish, workspace_folder
 from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
 from policies import Command, Limits, Policy, Verdict
 from policies import load as load_policy
-from runners import OnOutput, Outcome, Session
+from runners import Capture, OnOutput, Outcome, Session
 
 if TYPE_CHECKING:
     from harness.action import Performed
@@ -249,10 +249,18 @@ def outcome_record(outcome: Outcome) -> dict[str, Any]:
         "limits_hit": [
             {"limit": hit.limit, "evidence": hit.evidence} for hit in outcome.limits_hit
         ],
-        "stdout": outcome.stdout.text(),
-        "stdout_bytes": outcome.stdout.total,
-        "stderr": outcome.stderr.text(),
-        "stderr_bytes": outcome.stderr.total,
+        **capture_record("stdout", outcome.stdout),
+        **capture_record("stderr", outcome.stderr),
         "wall_seconds": outcome.wall_seconds,
         "cpu_seconds": outcome.cpu_seconds,
+    }
+
+
+def capture_record(name: str, capture: Capture) -> dict[str, Any]:
+    """What is kept of one stream: as text, and what bytes of it these are."""
+    return {
+        name: capture.text(),
+        f"{name}_bytes": capture.total,
+        f"{name}_kept": [list(part) for part in capture.kept],
+        f"{name}_sha256": capture.sha256,
     }
