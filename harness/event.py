@@ -6,7 +6,6 @@ Named tuples: nobody can change them, and a run makes many.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -283,8 +282,7 @@ Payload: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """A payload with its place in the run.
 
     Attributes:

@@ -45,6 +45,7 @@ _NAMES = {
     "null": "null",
 }
 _PLAIN: dict[str | None, type] = {"string": str, "integer": int, "boolean": bool}
+_NO_LEAF: tuple[None, tuple[()]] = (None, ())
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DEPTH = 64  # of a schema; its own author writes it, so this is a mistake, not an attack
 
@@ -123,13 +124,13 @@ class _Node:
         names = ("enum", "const", *sorted(_BOUNDS), *sorted(_COUNTS), "pattern")
         self.checks = [(name, source[name]) for name in names if name in source]
         self.leaves = {
-            key: _PLAIN[node.kind]
+            key: (_PLAIN[node.kind], node.checks)
             for key, node in self.properties.items()
-            if node.kind in _PLAIN and not node.checks and not node.branches
+            if node.kind in _PLAIN and not node.branches
         }
 
     def plainly_fits(self, value: object) -> bool:
-        """Whether an object of declared, unbounded scalars fits at first sight.
+        """Whether an object of declared scalars fits at first sight.
 
         That is what most arguments are; False only means to look closer.
         """
@@ -139,9 +140,13 @@ class _Node:
             if key not in value:
                 return False
         leaves = self.leaves
-        for key, item in value.items():  # noqa: SIM110 - a generator would cost more than the look
-            if leaves.get(key) is not type(item):
+        for key, item in value.items():
+            kind, checks = leaves.get(key, _NO_LEAF)
+            if kind is not type(item):
                 return False
+            for name, bound in checks:
+                if _check(name, bound, item):
+                    return False
         return True
 
     def own_fault(self, value: object, path: str) -> str | None:

@@ -157,7 +157,7 @@ class Conclusion:
             content = entry.tool.finalize(result)
             if not isinstance(content, str):
                 raise TypeError(f"it returned {content!r:.40}, no text")
-            return replace(result, content=content)
+            return result if content == result.content else replace(result, content=content)
         except Exception as error:  # the call fails, the loop goes on
             text = safe_message(error, case.call.arguments)
             failure = Failure(

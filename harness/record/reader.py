@@ -12,7 +12,7 @@ from harness.record.parts import parts
 
 __all__ = ["read_events"]
 
-_loads = json.JSONDecoder().decode
+_decoder = json.JSONDecoder()
 
 
 def read_events(path: str | Path) -> Iterator[dict[str, Any]]:
@@ -36,7 +36,10 @@ def read_events(path: str | Path) -> Iterator[dict[str, Any]]:
 
 def _record(line: bytes, source: Path, number: int) -> dict[str, Any]:
     try:
-        record = _loads(line.decode("utf-8", "surrogateescape"))
+        text = line.decode("utf-8", "surrogateescape")
+        record, end = _decoder.raw_decode(text)
+        if text[end:] != "\n":  # `decode` looks for spaces around each text; there hardly are any
+            record = _decoder.decode(text)
     except (ValueError, RecursionError) as error:
         raise LogError(f"{source}: record {number} is not JSON: {error}") from error
     if not isinstance(record, dict):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from harness.bus import record_fields
-from harness.event import Event
+from harness.event import Event, Payload
 from harness.record import MARK
 from harness.signal import Signal
 
@@ -29,6 +30,10 @@ _COMPARED: dict[str, tuple[str, ...]] = {
     "step/end": ("calls", "status"),
 }  # fmt: skip
 """What counts of each type. Times, durations and figures are of their own run."""
+
+_VALUES: dict[str, Callable[[Payload], object]] = {
+    kind: attrgetter(*keys) if keys else lambda _: () for kind, keys in _COMPARED.items()
+}
 
 _WIDTH = 400
 
@@ -127,9 +132,10 @@ class Comparison:
 
     def hear(self, event: Event) -> None:
         """Compare what happens with what comes next in the record."""
-        if self._over or event.type not in _COMPARED:
+        kind = event.payload.type
+        if self._over or kind not in _COMPARED:
             return
-        if getattr(event.payload, "origin", "model") != "model":
+        if kind == "tool/call" and getattr(event.payload, "origin", "model") != "model":
             return
         if self.complete:
             # The recorded run ended here, perhaps in the middle: there is nothing to compare.
@@ -137,7 +143,7 @@ class Comparison:
             return
         expected = self.recorded[self._next]
         self._next += 1
-        if self.strict and _alike(event, expected):
+        if self.strict and _alike(kind, event, expected):
             self.compared += 1
         else:
             self._look_closer(event, expected)
@@ -192,21 +198,16 @@ class Comparison:
             self.differences.append(Divergence(step, kind, essence(missing), None))
 
 
-def _alike(event: Event, record: Mapping[str, Any]) -> bool:
+def _alike(kind: str, event: Event, record: Mapping[str, Any]) -> bool:
     """Whether an event is what a record tells of; False may only mean that it is hard to say."""
-    if record.get("type") != event.type or record.get("step", 0) != event.step:
+    get = record.get
+    if get("type") != kind or get("step", 0) != event.step or get("call") != event.call:
         return False
-    if record.get("call") != event.call:
-        return False
-    payload = event.payload
-    for key in _COMPARED[event.type]:
-        mine = getattr(payload, key)
-        if mine != (theirs := record.get(key)):
-            if not isinstance(mine, tuple) or not isinstance(theirs, list):
-                return False
-            if list(mine) != theirs:
-                return False
-    return True
+    mine = _VALUES[kind](event.payload)
+    theirs = tuple(map(get, _COMPARED[kind]))
+    if mine == theirs:
+        return True
+    return mine == tuple([tuple(one) if type(one) is list else one for one in theirs])
 
 
 def essence(record: Mapping[str, Any], *, programs: bool = False) -> dict[str, Any]:
