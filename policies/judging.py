@@ -89,7 +89,7 @@ class Judging:
                 return self.forbid(finding, ban)
         hits: list[Hit] = []
         idle: list[Entry] = []
-        candidates = shelf.candidates(span)
+        candidates = shelf.candidates(span.words, span.start, span.end)
         words = span.words[span.start + 1 : span.end]
         for entry in candidates:
             if entry.line.demands and not meets(entry.line.demands, words):
@@ -121,7 +121,7 @@ class Judging:
             return True
         finding.miss, finding.nearest = Miss("no-subcommand", self.subcommand(span)), None
         found: list[Hit] = []
-        for entry in shelf.candidates(span):
+        for entry in shelf.candidates(span.words, span.start, span.end):
             self.walk(entry, span, finding, found)
         return bool(found)
 

@@ -18,6 +18,7 @@ from policies.judging import (
 )
 from policies.limits import Budgets, Isolation, Limits
 from policies.matching.fault import Miss
+from policies.matching.sprint import dash
 from policies.matching.walk import Span, Walk
 from policies.messages import denial
 from policies.rule import Ban, Entry, Gate, Program, Rule, Waiting
@@ -189,28 +190,30 @@ class Policy:
             or not is_plain(text, len(argv))
         ):
             return None
-        span = Span(argv, 0, len(argv), place)
-        hits: list[tuple[Entry, Walk]] = []
+        hits: list[tuple[Entry, list[PathCheck]]] = []
         miss: Miss | None = None
         nearest: Entry | None = None
-        for entry in shelf.candidates(span):
+        for entry in shelf.candidates(argv, 0, len(argv)):
             line = entry.line
             if line.needles and lacks(line.needles, text):
                 continue
             if line.runs_commands or entry.rule.gated:
                 return None
-            walk = Walk(line, span, no_command)
-            found = walk.run()
-            if found is None:
-                hits.append((entry, walk))
-            elif miss is None or found.word > miss.word:
-                miss, nearest = found, entry
+            checks = dash(line, argv, place)
+            if checks is None:
+                walk = Walk(line, Span(argv, 0, len(argv), place), no_command)
+                found = walk.run()
+                if found is not None:
+                    if miss is None or found.word > miss.word:
+                        miss, nearest = found, entry
+                    continue
+                checks = walk.checks
+            hits.append((entry, checks))
         if len(hits) == 1:
-            entry, walk = hits[0]
-            return self.grant_by(argv[0], entry, walk.checks)
+            return self.grant_by(argv[0], *hits[0])
         finding = Finding(0)
         if hits:
-            keep_strictest(finding, [Hit(e, e.decision, walk.checks, ()) for e, walk in hits])
+            keep_strictest(finding, [Hit(e, e.decision, checks, ()) for e, checks in hits])
             return self.grant(argv, finding)
         if miss is None:
             return None

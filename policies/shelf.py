@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from policies.matching.walk import Span
+from collections.abc import Sequence
+
 from policies.rule import Ban, Entry, Waiting
 
 __all__ = ["Shelf"]
@@ -40,17 +41,16 @@ class Shelf:
         for compiled in waiting:
             self.add(compiled.now())
 
-    def candidates(self, span: Span) -> list[Entry]:
-        """The lines that could hold, in file order."""
+    def candidates(self, words: Sequence[str], start: int, end: int) -> list[Entry]:
+        """The lines that could hold for the words after ``start``, in file order."""
         if self.waiting:
             self.fill()
         pinned = self.pinned
         if not pinned:
             return self.free
-        words = span.words
         found: list[Entry] | None = None
         several = False
-        for index in range(span.start + 1, span.end):
+        for index in range(start + 1, end):
             entries = pinned.get(words[index])
             if entries is None:
                 continue

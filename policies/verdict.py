@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, fields, make_dataclass
-from typing import Any, Literal, cast
+from typing import Literal
 
 from policies.limits import Isolation, Limits
 
@@ -124,14 +124,14 @@ OpenPathCheck = opened(PathCheck)
 
 def fast_verdict(*values: object) -> Verdict:
     """``Verdict(*values)``, faster."""
-    made: Any = OpenVerdict(*values)
+    made: Verdict = OpenVerdict(*values)
     made.__class__ = Verdict
-    return cast("Verdict", made)
+    return made
 
 
 def with_checks(pattern: Verdict, checks: tuple[PathCheck, ...]) -> Verdict:
     """``replace(pattern, checks=checks)`` of a verdict on a single command, faster."""
-    made: Any = OpenVerdict(
+    made: Verdict = OpenVerdict(
         pattern.decision,
         pattern.reason,
         pattern.word,
@@ -150,11 +150,11 @@ def with_checks(pattern: Verdict, checks: tuple[PathCheck, ...]) -> Verdict:
         pattern.sha256,
     )
     made.__class__ = Verdict
-    return cast("Verdict", made)
+    return made
 
 
 def fast_path_check(word: int, path: str, kind: str, writable: bool, root: str) -> PathCheck:  # noqa: FBT001
     """``PathCheck(...)``, faster."""
-    made: Any = OpenPathCheck(word, path, kind, writable, root)
+    made: PathCheck = OpenPathCheck(word, path, kind, writable, root)
     made.__class__ = PathCheck
-    return cast("PathCheck", made)
+    return made

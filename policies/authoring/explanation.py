@@ -194,7 +194,7 @@ class Search:
         shelf = self.loaded.policy.shelves.get(span.words[span.start])
         if shelf is None:
             return
-        for entry in shelf.candidates(span):
+        for entry in shelf.candidates(span.words, span.start, span.end):
             miss = Walk(entry.line, span, judging.inner).run()
             if miss is not None:
                 self.misses.append((entry, miss))

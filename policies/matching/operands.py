@@ -53,11 +53,12 @@ class State:
         accepts: the operands may end here.
         anything: ANY may come here.
         steps: the state after a set of positions was taken.
+        texts: what may come, as written, once it was asked for.
     """
 
     __slots__ = (
         "accepts", "anything", "commands", "follow", "literals", "marker", "single", "steps",
-        "types",
+        "texts", "types",
     )  # fmt: skip
 
     def __init__(self, follow: frozenset[int], places: list[Position], *, accepts: bool) -> None:
@@ -85,6 +86,7 @@ class State:
         self.types = tuple(types)
         self.commands = tuple(commands)
         self.steps: dict[tuple[int, ...], State] = {}
+        self.texts: tuple[str, ...] | None = None
         alone = len(types) == 1
         self.single = Single(*self.types[0]) if alone else None
 
@@ -186,7 +188,10 @@ class Operands:
 
     def expected(self, state: State) -> tuple[str, ...]:
         """What may come next, as written, in file order."""
-        return tuple(dict.fromkeys(self.places[index].text for index in sorted(state.follow)))
+        if state.texts is None:
+            texts = (self.places[index].text for index in sorted(state.follow))
+            state.texts = tuple(dict.fromkeys(texts))
+        return state.texts
 
 
 def glued(prefix: str, value: ValueType) -> ValueType:

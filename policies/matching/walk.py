@@ -9,6 +9,7 @@ from policies.matching.fault import Miss
 from policies.matching.line import CompiledLine
 from policies.matching.operands import State
 from policies.matching.options import Form, OptionTable
+from policies.matching.sprint import Trail, sprint
 from policies.values.value import CommandKind, Place, ValueType
 from policies.verdict import PathCheck, fast_path_check
 
@@ -72,7 +73,7 @@ class Walk:
         self.at = span.start + 1
         self.used: dict[int, str] = {}
         self.checks: list[PathCheck] = []
-        self.trail: list[tuple[int, tuple[int, ...]]] = []
+        self.trail: Trail = []
         self.spans: list[Span] = []
         self.state = line.operands.start
         self.after = False  # the end marker was seen
@@ -100,7 +101,10 @@ class Walk:
         sprints = not self.span.blind
         while True:
             if sprints:
-                self.sprint()
+                self.at, self.state, self.first, self.after, self.ended = sprint(
+                    line, words, end, self.span.place, self.used, self.checks, self.trail,
+                    self.at, self.state, self.first, self.after, self.ended,
+                )  # fmt: skip
             if self.at >= end:
                 return self.finish()
             word = words[self.at]
@@ -112,66 +116,6 @@ class Walk:
                 miss = self.option(word)
             if miss is not None:
                 return miss
-
-    def sprint(self) -> None:  # noqa: C901 (the hot path, inlined)
-        """Go as far as the simple cases reach; stop before the first word that is none.
-
-        Simple is: an option word with at most one value, and an operand where only one type may
-        come. Everything else, and every fault, is left to the methods below.
-        """
-        words, end, place = self.span.words, self.span.end, self.span.place
-        quick, used, trail = self.line.options.quick, self.used, self.trail
-        posix = self.line.posix
-        at, state = self.at, self.state
-        while at < end:
-            word = words[at]
-            if word[:1] == "-" and not self.after:
-                if self.ended:
-                    break
-                form = quick.get(word)
-                if form is None or (form.slot in used and not form.repeat):
-                    if word != "--" or not state.marker:
-                        break
-                    trail.append((at, state.marker))
-                    state = self.line.operands.step(state, state.marker)
-                    self.after = self.ended = True
-                    at += 1
-                    continue
-                values = form.values
-                if values:
-                    value = values[0]
-                    if len(values) > 1 or at + 1 >= end:
-                        break
-                    text = words[at + 1]
-                    if text[:1] == "-" or value.check(text, place) is not None:
-                        break
-                    if value.path:
-                        check = fast_path_check(
-                            at + 1, text, value.path, value.writable, value.root
-                        )
-                        self.checks.append(check)
-                    at += 1
-                used[form.slot] = form.name
-                at += 1
-                continue
-            single = state.single
-            if (
-                single is None
-                or word in state.literals
-                or word[:1] == "+"
-                or single.check(word, place) is not None
-            ):
-                break
-            if self.first < 0:
-                self.first = at
-                if posix:
-                    self.ended = True
-            trail.append((at, single.taken))
-            if single.after is None:
-                single.after = self.line.operands.step(state, single.taken)
-            state = single.after
-            at += 1
-        self.at, self.state = at, state
 
     def workspace_program(self, file: ValueType) -> Miss | None:
         """``./<FILE>``: the program itself is a path of the workspace."""
@@ -259,16 +203,16 @@ class Walk:
             name, _, value = word.partition("=")
             form = options.equals.get(name)
             if form is not None:
-                return self.glued(form, value)
+                return self.attached(options, form, value, word)
         for size, prefixes in options.prefixes.items():
             form = prefixes.get(word[:size])
             if form is not None:
-                return self.glued(form, word[size:])
+                return self.attached(options, form, word[size:], word)
         letter = word[1:2]
         if word[0] == "-" and letter != "-":
             for bundle in options.bundles:
                 if letter in bundle:
-                    return self.cluster(bundle, word)
+                    return self.cluster(options, bundle, word)
         return self.untaken(options, word, segment)
 
     def untaken(self, options: OptionTable, word: str, segment: int) -> Miss | None:
@@ -276,7 +220,7 @@ class Walk:
         for prefix, form in options.attached:
             if prefix == word[0] and word[1:2] != "-":
                 at = self.at
-                miss = self.glued(form, word[1:])
+                miss = self.attached(options, form, word[1:], word)
                 if miss is None or miss.reason != "value-type":
                     return miss
                 self.at = at
@@ -326,6 +270,16 @@ class Walk:
             return Miss("unseen-words", self.span.end, (value.text,))
         return Miss("value-missing", self.at - 1, (f"{form.name} {value.text}",))
 
+    def attached(self, options: OptionTable, form: Form, text: str, word: str) -> Miss | None:
+        """An option with its value, which are the whole word: read at once the next time.
+
+        What a path is depends on the place, so those are read each time.
+        """
+        miss = self.glued(form, text)
+        if miss is None and not form.values[0].path and not self.span.blind:
+            options.remember(word, Form(form.name, form.slot, (), repeat=form.repeat))
+        return miss
+
     def glued(self, form: Form, text: str) -> Miss | None:
         """An option whose value stands in the same word."""
         value = form.values[0]
@@ -349,7 +303,9 @@ class Walk:
             self.checks.append(check)
         return None
 
-    def cluster(self, bundle: dict[str, tuple[Form, bool]], word: str) -> Miss | None:
+    def cluster(
+        self, options: OptionTable, bundle: dict[str, tuple[Form, bool]], word: str
+    ) -> Miss | None:
         """Letters in one word; from the first one with a value on, the rest is its value."""
         form = bundle[word[1]][0]
         for index in range(1, len(word)):
@@ -362,6 +318,8 @@ class Walk:
                 continue
             rest = word[index + 1 :]
             if rest:
+                if index == 1:
+                    return self.attached(options, form, rest, word)
                 return self.glued(form, rest)
             if attachable:
                 miss = self.seen(form)
@@ -369,7 +327,7 @@ class Walk:
                 return miss
             return self.plain(form)
         if not form.values:
-            self.line.options.remember(word, form)
+            options.remember(word, form)
         self.at += 1
         return None
 

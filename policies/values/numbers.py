@@ -23,7 +23,8 @@ def int_check(low: int, high: int) -> Check:
     fullmatch = INT.fullmatch
 
     def check(word: str, place: Place) -> str | None:  # noqa: ARG001
-        if fullmatch(word) is None:
+        usual = len(word) < 10 and word.isascii() and word.isdigit() and word[0] != "0"
+        if not usual and fullmatch(word) is None:
             return "value-type" if word else "empty-word"
         return None if low <= int(word) <= high else "value-range"
 

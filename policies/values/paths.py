@@ -51,7 +51,9 @@ def path_check(
                 return fault
         if len(word) > LONGEST:
             return "value-range"
-        if not odd and (word[0] in NOT_PLAIN or word == "-" or not is_plain(word)):
+        if not odd and (
+            word[0] in NOT_PLAIN or word == "-" or ((":" in word or "=" in word) and has_mark(word))
+        ):
             return "path-form"
         if below is not None:
             place = Place(below, ".")
@@ -69,12 +71,10 @@ def path_check(
     return check
 
 
-def is_plain(word: str) -> bool:
-    """No ``host:path`` or ``name=value`` in the first component."""
-    if ":" not in word and "=" not in word:
-        return True
+def has_mark(word: str) -> bool:
+    """``host:path`` or ``name=value`` in the first component."""
     first = word.partition("/")[0]
-    return ":" not in first and "=" not in first
+    return ":" in first or "=" in first
 
 
 def resolved(word: str, place: Place) -> tuple[str, ...] | None:

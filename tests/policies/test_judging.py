@@ -411,3 +411,20 @@ def test_readonly_allows_no_writing_tool(tool):
 def test_readonly_redirects_nothing_into_a_file():
     verdict = policies.load("readonly").judge_plan(plan(Stage(("ls",), stdout=ToFile("a"))))
     assert verdict.reason == "redirect-denied"
+
+
+@pytest.mark.parametrize("word", ["-ab", "-n5", "-5", "--depth=5", "-bn5"])
+def test_a_verdict_does_not_depend_on_what_was_judged_before(word, tmp_path):
+    line = "prog [-{ab,n INT}] [-<INT(1..9)>] [--depth=INT] sub [-x] [PATH...]"
+    found = lines(tmp_path, line)
+    before = judge(found, "prog", "sub", word)
+    assert code(judge(found, "prog", word, "sub")) == "allow"
+    assert judge(found, "prog", "sub", word) == before
+    assert before.decision is Decision.DENY
+
+
+@pytest.mark.parametrize("word", ["-n5", "-5", "--depth=5"])
+def test_an_option_with_its_value_is_counted_each_time(word, tmp_path):
+    found = lines(tmp_path, "prog [-n<INT>] [-<INT(1..9)>] [--depth=INT]")
+    reasons = [code(judge(found, "prog", *words)) for words in [(word,), (word, word)] * 2]
+    assert reasons == ["allow", "option-repeated@2"] * 2

@@ -107,3 +107,11 @@ def test_a_deny_line_that_never_holds_changes_no_verdict(tmp_path):
     verdicts = [[p.judge(one, root="/testbed") for one in known] for p in (plain, full)]
     assert verdicts[0] == verdicts[1]
     assert len(known) > 1000
+
+
+@pytest.mark.parametrize("name", ["python-dev", "git-review"])
+def test_the_order_in_which_commands_are_judged_changes_no_verdict(name):
+    commands = [Command(argv) for argv in corpus_argvs()]
+    forth, back = policies.load(name), policies.load(name)
+    verdicts = [forth.judge(one) for one in commands]
+    assert [back.judge(one) for one in reversed(commands)] == verdicts[::-1]
