@@ -4,10 +4,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
+PEERS  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stockade/peers
 SOURCES := policies runners harness sandbox_images tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-peers demo examples test test-all trial again check lint type imports images bench clean
+.PHONY: help setup setup-peers demo examples test test-all trial again check lint type imports images bench bench-peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +70,15 @@ imports: setup ## the layers: harness -> runners -> policies
 
 bench: setup ## the figures of docs/benchmarks.md, side by side in one run
 	@$(BIN)/python -m benchmarks
+
+$(PEERS)/.installed: pyproject.toml | $(VENV)/.package
+	@echo "installing the libraries to compare with into $(PEERS)" >&2
+	@$(BIN)/python -m venv "$(PEERS)"
+	@"$(PEERS)/bin/python" -m pip --disable-pip-version-check --quiet install '.[bench]'
+	@touch "$@"
+
+bench-peers: setup $(PEERS)/.installed ## a step of the loop beside other libraries' (installs them, once)
+	@$(BIN)/python -m benchmarks peers_loop
 
 clean: ## remove what set-up and tests made in this folder
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
