@@ -34,7 +34,7 @@ from runners.outcome import (
 
 if TYPE_CHECKING:
     from runners.bubblewrap import BubblewrapRunner
-    from runners.choice import choose, probe_all
+    from runners.choice import all_runners, choose, probe_all
     from runners.docker import DockerRunner
     from runners.owner import Owner
     from runners.pool import Pool
@@ -78,6 +78,7 @@ __all__ = [
     "UnavailableError",
     "WorkspaceError",
     "Written",
+    "all_runners",
     "choose",
     "probe_all",
 ]
@@ -90,6 +91,7 @@ _LATER = {
     "ProcessRunner": "runners.process",
     "Spill": "runners.spill",
     "Spilled": "runners.spill",
+    "all_runners": "runners.choice",
     "choose": "runners.choice",
     "probe_all": "runners.choice",
 }

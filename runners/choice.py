@@ -9,7 +9,7 @@ from policies import Isolation
 from runners.contract import Probe, Runner
 from runners.errors import UnavailableError
 
-__all__ = ["BOXES", "choose", "decide", "probe_all"]
+__all__ = ["BOXES", "all_runners", "choose", "decide", "probe_all"]
 
 BOXES = ("docker", "bubblewrap", "process")
 """Strongest first; of two boxes with the same level, auto takes the one named first."""
@@ -32,9 +32,14 @@ def make(name: str, runtime: str | None = None) -> Runner:
     raise UnavailableError(f"there is no box {name!r}: one of auto, {', '.join(BOXES)}")
 
 
+def all_runners(runtime: str | None = None) -> list[Runner]:
+    """One of each box, whether it works here or not, strongest first."""
+    return [make(name, runtime) for name in BOXES]
+
+
 async def probe_all() -> list[Probe]:
     """What every box says of this machine, strongest first."""
-    return list(await asyncio.gather(*(make(name).probe() for name in BOXES)))
+    return list(await asyncio.gather(*(runner.probe() for runner in all_runners())))
 
 
 async def choose(

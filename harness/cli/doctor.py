@@ -10,7 +10,7 @@ import click
 
 from harness.cli.options import json_option, print_json
 from harness.cli.terminal import visible
-from runners import Probe
+from runners import Probe, Runner
 
 __all__ = ["doctor"]
 
@@ -18,7 +18,7 @@ __all__ = ["doctor"]
 @click.command()
 @click.option("--conformance", is_flag=True, help="Hold every box that works to its promises.")
 @click.option("--runner", help="Look at this box alone.")
-@click.option("--runtime", metavar="NAME", help="An OCI runtime of the engine (conformance).")
+@click.option("--runtime", metavar="NAME", help="An OCI runtime of the engine.")
 @click.option("--image", default="python", metavar="NAME", help="What runs in it (conformance).")
 @json_option
 def doctor(
@@ -29,21 +29,27 @@ def doctor(
     Exit 0 when a box can be used, 1 when none can, also where --runner names one that cannot.
     With --conformance: 1 too when a check fails.
     """
-    from runners import probe_all
+    from runners import all_runners
 
-    probes = [p for p in asyncio.run(probe_all()) if runner in {None, p.name}]
-    if not probes:
+    boxes = [box for box in all_runners(runtime) if runner in {None, box.name}]
+    if not boxes:
         raise click.BadParameter(f"there is no box {runner!r}", param_hint="--runner")
     if conformance:
         from harness.cli.conformance import hold
 
-        return hold([probe for probe in probes if probe.ok], runtime, image, as_json=as_json)
+        return hold(boxes, image, as_json=as_json)
+    probes = asyncio.run(probe_each(boxes))
     if as_json:
         print_json({"boxes": [record(probe) for probe in probes]})
     else:
         for probe in probes:
             click.echo(visible(lines(probe)))
     return 0 if usable(probes) else 1
+
+
+async def probe_each(boxes: Sequence[Runner]) -> list[Probe]:
+    """What each box says of this machine."""
+    return list(await asyncio.gather(*(box.probe() for box in boxes)))
 
 
 def usable(probes: Sequence[Probe]) -> bool:

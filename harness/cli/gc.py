@@ -28,9 +28,8 @@ def gc(*, as_json: bool) -> None:
 
 async def sweep_all() -> list[str]:
     """Every box that can be reached sweeps; one that cannot has nothing here."""
-    from harness.run.box import all_runners
     from harness.run.work import sweep_scratch
-    from runners import RunnerError
+    from runners import RunnerError, all_runners
 
     swept = sweep_scratch()
     for runner in all_runners():

@@ -9,7 +9,7 @@ from harness.run.wish import BoxWish
 from policies import Isolation, Limits
 from runners import Runner, Session, SessionSpec, choose
 
-__all__ = ["Box", "Chooser", "all_runners", "sized"]
+__all__ = ["Box", "Chooser", "sized"]
 
 
 Chooser = Callable[[str, Isolation, Isolation | None, str | None], Awaitable[Runner]]
@@ -81,12 +81,3 @@ class Box:
         """End all sessions."""
         while self.sessions:
             await self.sessions.pop().close()
-
-
-def all_runners() -> Sequence[Runner]:
-    """One of each box, whether it works here or not."""
-    from runners.bubblewrap import BubblewrapRunner
-    from runners.docker import DockerRunner
-    from runners.process import ProcessRunner
-
-    return (DockerRunner(), BubblewrapRunner(), ProcessRunner())
