@@ -68,12 +68,19 @@ def in_json(value: object) -> str:
     if isinstance(value, int):  # True and False are
         return str(value).lower()
     if isinstance(value, str):
-        units = value.encode("utf-16-be", "surrogatepass").hex()
-        return '"' + "".join("\\u" + units[at : at + 4] for at in range(0, len(units), 4)) + '"'
+        return '"' + "".join(map(in_ascii, value)) + '"'
     if isinstance(value, list):
         return "[" + ", ".join(map(in_json, value)) + "]"
     assert isinstance(value, dict)
     return "{" + ", ".join(in_json(key) + ": " + in_json(one) for key, one in value.items()) + "}"
+
+
+def in_ascii(char: str) -> str:
+    """One character of a JSON text."""
+    if " " <= char <= "~" and char not in '"\\':
+        return char
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join("\\u" + units[at : at + 4] for at in range(0, len(units), 4))
 
 
 def clear(top: str) -> None:

@@ -26,6 +26,7 @@ class Place:
         self.workspace.mkdir()
         self.tests.mkdir()
         self.write("tests/test_calc.py", TEST)
+        self.wanted = f"{self.tests}/test_calc.py::test_add"
 
     def write(self, path: str, text: str) -> None:
         file = self.workspace.parent / path
@@ -37,7 +38,7 @@ class Place:
             "nonce": "nonce",
             "plugin": (BOX / "plugin.py").read_text(),
             "argv": list(argv) or [sys.executable, "-m", "pytest", "-q", str(self.tests)],
-            "tests": [f"{self.tests}/test_calc.py::test_add"],
+            "tests": [self.wanted],
             "guarded": [str(self.tests)],
         }
         source = (BOX / "watch.py").read_text()
@@ -78,6 +79,14 @@ def place(tmp_path: Path) -> Place:
 def test_a_right_result_passes(place: Place) -> None:
     place.write("workspace/calc.py", GOOD)
     assert place.passed()
+
+
+def test_a_name_of_any_characters_comes_back_as_it_is(place: Place) -> None:
+    place.write("workspace/calc.py", GOOD)
+    name = 'test_a "b\\c\td\n\u00e9\U0001f600.py'
+    place.write(f"tests/{name}", TEST)
+    place.wanted = f"{place.tests}/{name}::test_add"
+    assert place.report()["passed"] == [place.wanted]
 
 
 def test_a_wrong_result_does_not_pass(place: Place) -> None:
