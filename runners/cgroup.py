@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from runners.layout import Bind
@@ -160,6 +161,7 @@ def memory_holder() -> str:
     return f"a control group (version {where.version})"
 
 
+@lru_cache(maxsize=8)
 def find_hierarchy(mounts: str, own: str) -> Hierarchy | None:
     """The hierarchy with the memory and pids controllers, from /proc/self/mounts and cgroup.
 

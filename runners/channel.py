@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 __all__ = ["Channel", "PipeChannel"]
@@ -79,6 +79,10 @@ class PipeChannel:
         """Do not reap the child before a task has ended that knows it by its number."""
         self._held = task
 
+    def listen(self, hear: Callable[[bytes], None]) -> None:
+        """Give all that comes to a function from now on, b"" at the end; nobody reads then."""
+        self._stream.listen(hear)
+
     async def read(self, count: int) -> bytes:
         """1 to ``count`` bytes; b"" at the end."""
         return await self._stream.read(count)
@@ -125,6 +129,7 @@ class _Stream(asyncio.Protocol):
         self._ended = False
         self._hung_up = False
         self._reader: asyncio.Future[None] | None = None
+        self._hear: Callable[[bytes], None] | None = None
         self._paused = False
         self._writers: list[asyncio.Future[None]] = []
 
@@ -133,21 +138,36 @@ class _Stream(asyncio.Protocol):
         self._transport = transport
         transport.set_write_buffer_limits(high=UNREAD_MAX)
 
+    def listen(self, hear: Callable[[bytes], None]) -> None:
+        self._hear = hear
+        unread, self._unread = bytes(self._unread), bytearray()
+        if unread:
+            hear(unread)
+        if self._ended:
+            hear(b"")
+
     def data_received(self, data: bytes) -> None:
+        if self._hear is not None:
+            self._hear(data)
+            return
         self._unread += data
         if len(self._unread) > UNREAD_MAX and self._transport is not None:
             self._transport.pause_reading()
         self._wake()
 
     def eof_received(self) -> bool:
-        self._ended = True
-        self._wake()
+        self._end()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self._ended = True
-        self._wake()
+        self._end()
         self.resume_writing()
+
+    def _end(self) -> None:
+        ended, self._ended = self._ended, True
+        self._wake()
+        if self._hear is not None and not ended:
+            self._hear(b"")
 
     def pause_writing(self) -> None:
         self._paused = True

@@ -215,8 +215,10 @@ def spread(tree: Path, folder: str, targets: Sequence[str]) -> Iterator[Mount]:
 
 def lacks(tree: Path, folder: str, target: str) -> bool:
     """Whether a mount point lies below this folder and the tree has no real folder there."""
+    if not beneath(target, (folder,)):
+        return False
     inside = tree / target.lstrip("/")
-    return beneath(target, (folder,)) and (inside.is_symlink() or not inside.is_dir())
+    return inside.is_symlink() or not inside.is_dir()
 
 
 def host_layout(

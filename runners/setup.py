@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Literal
 
 from policies import Limits
@@ -76,7 +76,8 @@ class Setup:
 
     def values(self) -> dict[str, object]:
         """The payload of the SETUP frame."""
-        made = asdict(self)
+        made = {one.name: getattr(self, one.name) for one in fields(self)}
+        made["limits"] = asdict(self.limits)
         made["roots"] = dict(self.roots)
         made["counters"] = dict(self.counters)
         made["inodes"] = dict(self.inodes)

@@ -9,9 +9,9 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from runners.channel import Channel
+from runners.channel import Channel, PipeChannel
 from runners.client.exchange import Exchange, Piece
-from runners.client.wire import Head, read_frames
+from runners.client.wire import Head, Splitter, read_frames
 from runners.errors import LostError, ProtocolError, RunnerError, StartError
 from runners.setup import Setup
 from runners.supervisor import frames, payload
@@ -43,12 +43,17 @@ class Link:
         self._tasks: list[asyncio.Task[None]] = []
         self._closed: asyncio.Task[None] | None = None
         self._heard = time.monotonic()
+        self._splitter = Splitter()
+        self._deaf = False
         self.error: RunnerError | None = None
         self.dropped = 0
 
     async def start(self, entered: asyncio.Task[None] | None = None) -> Head:
         """Send the supervisor into its box and hear its hello; it is told all when ``entered``."""
-        self._tasks.append(asyncio.create_task(self._read()))
+        if isinstance(self._channel, PipeChannel):
+            self._channel.listen(self._hear)
+        else:
+            self._tasks.append(asyncio.create_task(self._read()))
         setup = marshal.dumps(self._setup.values(), 2)
         with contextlib.suppress(OSError):  # the reader knows better why
             await self._channel.write(payload().data)
@@ -88,6 +93,22 @@ class Link:
         except OSError as broken:
             error = LostError(f"the box cannot be reached: {broken}")
         self._lose(error)
+
+    def _hear(self, data: bytes) -> None:
+        """What a channel says that needs no task to be read: a call is answered sooner."""
+        if self.error is not None or self._deaf:
+            return
+        try:
+            if not data:
+                self._splitter.end()
+                raise LostError("the box ended")
+            self._heard = time.monotonic()
+            for head, body in self._splitter.feed(data):
+                self._take(head, body)
+        except RunnerError as wrong:
+            self._deaf = True
+            # A moment later, so that what the box said last on stderr has been read as well.
+            asyncio.get_running_loop().call_soon(self._lose, wrong)
 
     def _take(self, head: Head, body: bytes) -> None:
         kind = head["t"]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, NoReturn
 
 from runners.channel import Channel
 from runners.errors import ProtocolError
 from runners.supervisor import frames
 
-__all__ = ["Head", "read_frames"]
+__all__ = ["Head", "Splitter", "read_frames"]
 
 READ_SIZE = 256 * 1024
 NUMBER_MAX = 1 << 62
@@ -36,33 +36,46 @@ def _no_constant(name: str) -> NoReturn:
 DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
-async def read_frames(channel: Channel) -> AsyncIterator[tuple[Head, bytes]]:
-    """All frames until the box hangs up; ProtocolError at the first wrong one."""
-    buffer = bytearray()
-    size = frames.LENGTHS.size
-    at = 0
-    while True:
-        while len(buffer) - at >= size:
-            head_size, body_size = frames.LENGTHS.unpack_from(buffer, at)
+class Splitter:
+    """Frames out of bytes that come as they please."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> Iterator[tuple[Head, bytes]]:
+        """The frames that are whole with this; ProtocolError at the first wrong one."""
+        data = self._rest + data if self._rest else data
+        self._rest = b""
+        size = frames.LENGTHS.size
+        at = 0
+        while len(data) - at >= size:
+            head_size, body_size = frames.LENGTHS.unpack_from(data, at)
             if head_size > frames.HEAD_MAX or body_size > frames.BODY_MAX:
                 raise ProtocolError(f"a frame of {head_size} + {body_size} bytes is too long")
-            end = at + size + head_size + body_size
-            if len(buffer) < end:
+            middle = at + size + head_size
+            end = middle + body_size
+            if len(data) < end:
                 break
-            head = parse_head(bytes(buffer[at + size : at + size + head_size]))
-            body = bytes(buffer[at + size + head_size : end])
-            if body and head["t"] != "out":
+            head = parse_head(data[at + size : middle])
+            if body_size and head["t"] != "out":
                 raise ProtocolError(f"a frame {head['t']} has a body")
             at = end
-            yield head, body
-        del buffer[:at]
-        at = 0
-        data = await channel.read(READ_SIZE)
-        if not data:
-            if buffer:
-                raise ProtocolError("the box hung up in the middle of a frame")
-            return
-        buffer += data
+            yield head, data[middle:end]
+        self._rest = data[at:]
+
+    def end(self) -> None:
+        """The box hung up; ProtocolError in the middle of a frame."""
+        if self._rest:
+            raise ProtocolError("the box hung up in the middle of a frame")
+
+
+async def read_frames(channel: Channel) -> AsyncIterator[tuple[Head, bytes]]:
+    """All frames until the box hangs up; ProtocolError at the first wrong one."""
+    splitter = Splitter()
+    while data := await channel.read(READ_SIZE):
+        for frame in splitter.feed(data):
+            yield frame
+    splitter.end()
 
 
 def parse_head(data: bytes) -> Head:

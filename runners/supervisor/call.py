@@ -165,7 +165,10 @@ class Call:
     def _outcome(self, box: Box, after: "dict[str, int]") -> str:
         """The facts of a program, by hand: this is on the way of every call."""
         codes, error, wall, cpu, cpu_most, rss = self.facts
-        hits = [[limit, "counter"] for limit in after if after[limit] > self.before[limit]]
+        before = self.before
+        hits = []
+        if after is not before:
+            hits = [[limit, "counter"] for limit in after if after[limit] > before[limit]]
         limits = self.request["limits"] or box.limits
         for code in codes:
             if code == -SIGXCPU or (code == -SIGKILL and cpu_most >= limits["cpu_seconds"]):
@@ -173,7 +176,8 @@ class Call:
             if code == -SIGXFSZ:
                 hits.append(["file_mib", "signal"])
         ending, limit = self._ending(codes, hits)
-        hits = [hit for index, hit in enumerate(hits) if hit not in hits[:index]]
+        if len(hits) > 1:
+            hits = [hit for index, hit in enumerate(hits) if hit not in hits[:index]]
         if self.reason in ("killed_by_limit", "timed_out"):
             hits.append([self.limit, "poller"])
         return (

@@ -55,6 +55,8 @@ class Dispatcher:
         self.missing = 0  # how many bytes it has with its head, as far as that is known
         self.queue: list[bytes] = []
         self.queued = 0
+        self.stuck = False  # the harness takes no more for the moment
+        self.calm: dict[str, int] | None = None  # the counters as the last call left them
         self.poll = select.poll()
         self.taps: dict[int, Tap] = {}
         self.feeds: dict[int, Call] = {}
@@ -69,15 +71,20 @@ class Dispatcher:
         __import__("resource")
         self.prepare_slot(self.crew.key(self.box.limits))
         while True:
-            self._flush()
-            self._make_spare_pipes()
+            if len(self.spare) < SPARE_PIPES:
+                self._make_spare_pipes()
             ready = self.poll.poll(self._pause())
             while self.deadman.leaving:
                 time.sleep(1)
             for fd, event in ready:
                 self._ready(fd, event)
+            if self.queue:
+                self._flush()  # before all that can wait: this may be the answer of a call
             self.ending.tick()
-            self._start_waiting()
+            if self.waiting:
+                self._start_waiting()
+            if self.queue:
+                self._flush()
 
     def _make_spare_pipes(self) -> None:
         """Made now, they cost the next call nothing."""
@@ -155,11 +162,10 @@ class Dispatcher:
                 self.queue[0] = self.queue[0][count:]
         if self.queue:
             self.poll.register(1, select.POLLOUT)
-        else:
-            try:
-                self.poll.unregister(1)
-            except KeyError:
-                pass
+            self.stuck = True
+        elif self.stuck:
+            self.poll.unregister(1)
+            self.stuck = False
         if was_full != (self.queued >= QUEUE_MAX) or was_full:
             for call in list(self.calls.values()):
                 self.watch_all(call)
@@ -262,7 +268,9 @@ class Dispatcher:
     def _start(self, call: Call) -> None:
         call.began = time.monotonic()
         call.deadline = call.began + call.request["wall"]
-        call.before = self.counters.read()
+        # Where nothing ran meanwhile they have not moved.
+        call.before = self.counters.read() if self.calm is None else self.calm
+        self.calm = None
         key = self.crew.key(call.request["limits"] or self.box.limits)
         ends: list[int] = []
         try:
@@ -347,7 +355,10 @@ class Dispatcher:
         if all(tap.finished for tap in call.taps):
             call.state = calls.OVER
             del self.calls[call.number]
-            self.send(call.done(self.box, self.counters.read()))
+            after = self.counters.read()
+            self.send(call.done(self.box, after))
+            if not self.calls:
+                self.calm = after
 
     # -- streams -----------------------------------------------------------------------------
 

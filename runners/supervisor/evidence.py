@@ -10,6 +10,8 @@ class Counters:
 
     def __init__(self, candidates: "dict[str, list[str]]") -> None:
         self.files: dict[str, int] = {}
+        self.texts: dict[str, bytes] = {}
+        self.counts: dict[str, int] = {}
         for limit, names in candidates.items():
             for name in names:
                 try:
@@ -20,16 +22,20 @@ class Counters:
 
     def read(self) -> "dict[str, int]":
         """The counters now."""
-        return {limit: _count(fd, limit) for limit, fd in self.files.items()}
+        for limit, fd in self.files.items():
+            try:
+                text = os.pread(fd, 4096, 0)
+            except OSError:
+                text = b""
+            if text != self.texts.get(limit):
+                self.texts[limit] = text
+                self.counts = {**self.counts, limit: _count(text, limit)}
+        return self.counts
 
 
-def _count(fd: int, limit: str) -> int:
+def _count(text: bytes, limit: str) -> int:
     word = b"oom_kill" if limit == "memory_mib" else b"max"
-    try:
-        lines = os.pread(fd, 4096, 0).splitlines()
-    except OSError:
-        return 0
-    for line in lines:
+    for line in text.splitlines():
         name, _, value = line.partition(b" ")
         if name == word:
             return int(value)

@@ -23,12 +23,19 @@ BY_PRODUCTS = frozenset(
 )
 
 
+Verdict = tuple[bool, str | None]
+"""Whether it is settled, and the reason why a path does not come out, if it does not."""
+
+UNDECIDED: Verdict = (False, None)
+
+
 class Rules:
     """Says of a path whether it travels, and if not, why."""
 
     def __init__(self, ignored: Sequence[str] = (), include: Sequence[str] = ()) -> None:
         self.ignore = Ignore(ignored)
         self.include = Ignore(include)
+        self.folders: dict[str, Verdict] = {}
 
     @classmethod
     def of(cls, source: Path, include: Sequence[str] = ()) -> Rules:
@@ -52,20 +59,32 @@ class Rules:
 
     def stays_in_box(self, path: str) -> str | None:
         """Why a path that a program made does not come out: its own name, or a folder's above."""
-        parts = path.split("/")
-        for count in range(1, len(parts) + 1):
-            above = "/".join(parts[:count])
-            folder = count < len(parts)
-            if self.included(above, folder=folder):
-                return None
-            if parts[count - 1] in BY_PRODUCTS or parts[count - 1].endswith((".pyc", ".pyo")):
-                return "a by-product of running programs"
-            if self.ignore.decides(above, folder=folder):
-                return f"listed in {IGNORE_FILE}"
-            reason = installed(parts[count - 1])
-            if reason:
-                return reason
-        return None
+        above = path.rpartition("/")[0]
+        decided, reason = self.below(above) if above else UNDECIDED
+        return reason if decided else self.itself(path, folder=False)[1]
+
+    def below(self, folder: str) -> Verdict:
+        """What holds for everything below a folder, worked out once."""
+        found = self.folders.get(folder)
+        if found is None:
+            above = folder.rpartition("/")[0]
+            found = self.below(above) if above else UNDECIDED
+            if not found[0]:
+                found = self.itself(folder, folder=True)
+            self.folders[folder] = found
+        return found
+
+    def itself(self, path: str, *, folder: bool) -> Verdict:
+        """What holds for a path by its own name, whatever it lies in."""
+        name = path.rpartition("/")[2]
+        if self.included(path, folder=folder):
+            return True, None
+        if name in BY_PRODUCTS or name.endswith((".pyc", ".pyo")):
+            return True, "a by-product of running programs"
+        if self.ignore.decides(path, folder=folder):
+            return True, f"listed in {IGNORE_FILE}"
+        reason = installed(name)
+        return reason is not None, reason
 
 
 def installed(name: str) -> str | None:

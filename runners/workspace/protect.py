@@ -20,10 +20,13 @@ class Protected:
 
     def __init__(self, names: Iterable[str] = PROTECTED) -> None:
         self.names = [tuple(name.strip("/").casefold().split("/")) for name in names]
+        self.firsts = frozenset(name[0] for name in self.names)
 
     def name_of(self, path: str) -> str | None:
         """The protected name that a path is or lies below, or None."""
         parts = path.casefold().split("/")
+        if self.firsts.isdisjoint(parts):
+            return None
         for at in range(len(parts)):
             for name in self.names:
                 if tuple(parts[at : at + len(name)]) == name:

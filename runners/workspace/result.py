@@ -25,6 +25,7 @@ class Gate:
     def __init__(self, copied: CopiedIn, protected: Protected) -> None:
         self.rules = copied.rules
         self.protected = protected
+        self.reasons: dict[str, str | None] = {}  # each path is asked about several times
         # A file that is named as left out and travels all the same went in without its secrets.
         items = copied.tree.items
         self.left_out = frozenset(
@@ -35,6 +36,12 @@ class Gate:
 
     def reason(self, path: str) -> str | None:
         """The reason, or None for what may leave."""
+        if path not in self.reasons:
+            self.reasons[path] = self.work_out(path)
+        return self.reasons[path]
+
+    def work_out(self, path: str) -> str | None:
+        """The reason by name, by what was left out, and by rule, in this order."""
         name = self.protected.name_of(path)
         if name:
             return f"protected: changes in {name} never leave a box"

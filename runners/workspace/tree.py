@@ -88,6 +88,8 @@ class Tree:
 
 def under(path: str, names: Mapping[str, object] | frozenset[str]) -> str | None:
     """The name among ``names`` that a path is or lies below, or None."""
+    if not names:
+        return None
     at = len(path)
     while at > 0:
         if path[:at] in names:
