@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from harness.event import Event, Payload
+from harness.frequent import frequent_text
 from harness.record import EventLog
 
 __all__ = ["Events", "Subscriber", "current_call", "current_step"]
@@ -52,8 +53,13 @@ class Events:
             step = current_step.get()
         if call is None:
             call = current_call.get()
-        if self.log is not None:
-            self.log.write(payload.type, record_fields(payload, step, call))
+        log = self.log
+        if log is not None:
+            text = frequent_text(payload, step, call) if log.plain else None
+            if text is None:
+                log.write(payload.type, record_fields(payload, step, call))
+            else:
+                log.write_text(payload.type, text)
         if self._subscribers:
             event = Event(payload, self.run, step, call, time.monotonic())
             for subscriber in tuple(self._subscribers):

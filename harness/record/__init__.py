@@ -1,6 +1,6 @@
 """The append-only record of a run: written, read back and verified."""
 
-from harness.record.chain import FIRST_PREVIOUS, SCHEMA, TYPES, chain_hash
+from harness.record.chain import FIRST_PREVIOUS, SCHEMA, TYPES, chain_hash, encode_body
 from harness.record.hold import held
 from harness.record.log import EventLog, Fsync, Redactor
 from harness.record.parts import parts
@@ -18,6 +18,7 @@ __all__ = [
     "Redactor",
     "Verification",
     "chain_hash",
+    "encode_body",
     "held",
     "parts",
     "read_events",

@@ -83,7 +83,7 @@ def _kept_encoder() -> Callable[[Any, int], Sequence[str]] | None:
 _kept = _kept_encoder()
 
 
-def encode_body(record: Mapping[str, Any]) -> str:
+def encode_body(record: Mapping[str, Any] | Sequence[Any]) -> str:
     """The text of a record without its hash; ValueError or TypeError when JSON cannot hold it."""
     return _encode(record) if _kept is None else "".join(_kept(record, 0))
 

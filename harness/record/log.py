@@ -192,26 +192,45 @@ class EventLog:
             raise LogError(f"{type!r} is no record type of schema {SCHEMA}")
         if self._redact is not None:
             fields = self._redacted(fields)
-        number = self._count
-        if not number:
+        if not self._count:
             fields = {"schema": SCHEMA, **fields}
         if not _OWN.isdisjoint(fields):
             raise LogError(f"a {type} record repeats a key that the log itself writes")
         try:
-            rest = encode_body(fields)
+            members = encode_body(fields)[1:-1]
         except (TypeError, ValueError) as error:
             raise LogError(f"a {type} record cannot be written as JSON: {error}") from error
+        return self._chain(type, members)
+
+    def write_text(self, type: str, members: str) -> int:  # noqa: A002
+        """Write one record whose members are JSON already, by someone who knows the log's keys.
+
+        Only where ``plain``, and never as the first: that one says the schema.
+        """
+        if self._broken is not None:
+            raise LogError(f"{self.path}: {self._broken}")
+        assert self.plain
+        return self._chain(type, members)
+
+    @property
+    def plain(self) -> bool:
+        """Whether records are written as they are: no redactor looks at them, none is the first."""
+        return self._redact is None and self._count > 0
+
+    def _chain(self, type: str, members: str) -> int:  # noqa: A002
+        """Number, date and chain a record, and put it into the file."""
         second, micro = divmod(time.time_ns() // 1000, 1_000_000)
         if second != self._second:  # RFC 3339 in UTC; the part up to the second changes rarely
             self._second = second
             self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         t = time.monotonic_ns() // 1000 / 1_000_000
-        body = (
+        number = self._count
+        text = (
             f'{{"seq":{number},"type":"{type}","run":{self._run_text},'
-            f'"at":"{self._stamp}.{micro:06d}Z","t":{t!r}{"," if fields else ""}{rest[1:]}'
+            f'"at":"{self._stamp}.{micro:06d}Z","t":{t!r}{"," if members else ""}{members}'
         )
-        digest = chain_hash(self._head, body)
-        self._put(f'{body[:-1]},"hash":"{digest}"}}\n'.encode(), type)
+        digest = chain_hash(self._head, text + "}")
+        self._put(f'{text},"hash":"{digest}"}}\n'.encode(), type)
         self._head = digest
         self._count = number + 1
         if self._rotate_bytes is not None and self._size >= self._rotate_bytes:
