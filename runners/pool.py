@@ -19,6 +19,8 @@ from runners.errors import RunnerError
 __all__ = ["Pool"]
 
 RUN = "pool"
+BEHIND_SECONDS = 0.1
+"""How long after one was taken another is started: a start takes much longer than a call."""
 """The run that a session is labelled with, as it is started before its own run is known."""
 
 
@@ -108,16 +110,18 @@ class Pool:
         if not self._open or single(spec):
             return await self._runner.open(spec)
         shelf = self._shelf(spec)
+        pause = 0.0
         try:
             while shelf.ready:
                 session, timer = shelf.ready.popleft()
                 timer.cancel()
                 if await lives(session):
+                    pause = BEHIND_SECONDS  # who took it is not to share the processors at once
                     return session
                 self._spawn(close(session))
             return await self._runner.open(spec)
         finally:
-            self._fill(shelf)
+            asyncio.get_running_loop().call_later(pause, self._fill, shelf)
 
     def _shelf(self, spec: SessionSpec) -> Shelf:
         kind = replace(spec, run=RUN)
