@@ -6,8 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from harness.signal import Signal
 
@@ -17,8 +16,7 @@ __all__ = ["Watched", "in_thread", "supervise"]
 _Ending: TypeAlias = Literal["done", "timeout", "signal"]
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(NamedTuple):
     """How waiting ended.
 
     Attributes:

@@ -61,6 +61,9 @@ class EventLog:
      3. A log that is rotated goes on in a new file with the same chain; its closed parts lie
         beside it, and are read and verified with it.
      4. Redaction happens here and nowhere else; a redactor that raises withholds the record.
+
+    Attributes:
+        plain: nothing is redacted; records may come as text.
     """
 
     def __init__(  # noqa: PLR0913 - made by `create` and `reopen`
@@ -88,6 +91,7 @@ class EventLog:
         self._sync_close = fsync != "none"
         self._key = key
         self._redact = redact
+        self.plain = redact is None
         self._rotate_bytes = rotate_bytes
         self._broken: str | None = None
         self._second = -1
@@ -205,17 +209,13 @@ class EventLog:
     def write_text(self, type: str, members: str) -> int:  # noqa: A002
         """Write one record whose members are JSON already, by someone who knows the log's keys.
 
-        Only where ``plain``, and never as the first: that one says the schema.
+        Only where the log is ``plain``: no redactor sees what is written this way.
         """
         if self._broken is not None:
             raise LogError(f"{self.path}: {self._broken}")
-        assert self.plain
+        if not self._count:
+            members = f'"schema":{SCHEMA},{members}'
         return self._chain(type, members)
-
-    @property
-    def plain(self) -> bool:
-        """Whether records are written as they are: no redactor looks at them, none is the first."""
-        return self._redact is None and self._count > 0
 
     def _chain(self, type: str, members: str) -> int:  # noqa: A002
         """Number, date and chain a record, and put it into the file."""
@@ -230,7 +230,20 @@ class EventLog:
             f'"at":"{self._stamp}.{micro:06d}Z","t":{t!r}{"," if members else ""}{members}'
         )
         digest = chain_hash(self._head, text + "}")
-        self._put(f'{text},"hash":"{digest}"}}\n'.encode(), type)
+        line = f'{text},"hash":"{digest}"}}\n'.encode()
+        if type in _GUARDED:
+            self._guard()
+        try:
+            written = os.write(self._descriptor, line)
+            while written < len(line):
+                written += os.write(self._descriptor, line[written:])
+            self._size += written
+            if type in self._synced:
+                _sync(self._descriptor)
+        except OSError as error:
+            self._broken = f"a record could not be written: {error.strerror}"
+            self._drop_fragment()
+            raise LogError(f"{self.path}: {self._broken}") from error
         self._head = digest
         self._count = number + 1
         if self._rotate_bytes is not None and self._size >= self._rotate_bytes:
@@ -263,21 +276,6 @@ class EventLog:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _put(self, line: bytes, type: str) -> None:  # noqa: A002
-        if type in _GUARDED:
-            self._guard()
-        try:
-            written = os.write(self._descriptor, line)
-            while written < len(line):
-                written += os.write(self._descriptor, line[written:])
-            self._size += written
-            if type in self._synced:
-                _sync(self._descriptor)
-        except OSError as error:
-            self._broken = f"a record could not be written: {error.strerror}"
-            self._drop_fragment()
-            raise LogError(f"{self.path}: {self._broken}") from error
 
     def _guard(self) -> None:
         """Notice that the file is no longer in its folder, where nobody would ever read it."""
