@@ -112,6 +112,24 @@ def test_an_export_is_one_json_document(demo: Any, name: str) -> None:
     assert (done.code, bool(json.loads(done.out))) == (0, True)
 
 
+@pytest.mark.network
+def test_harbors_own_models_accept_the_demo(demo: Any, tmp_path: Path) -> None:
+    from tests.harness.export.wheels import harbor_steps
+
+    stockade, folder = demo
+    made = stockade("runs", "export", folder, "--to", "atif").out
+    assert harbor_steps(made, tmp_path) == len(json.loads(made)["steps"]) == 11
+
+
+def test_the_openai_sdk_accepts_the_demo(demo: Any) -> None:
+    pydantic = pytest.importorskip("pydantic")
+    chat = pytest.importorskip("openai.types.chat", reason="the openai SDK: make setup-peers")
+    stockade, folder = demo
+    made = json.loads(stockade("runs", "export", folder, "--to", "openai").out)
+    pydantic.TypeAdapter(list[chat.ChatCompletionMessageParam]).validate_python(made)
+    assert [one["role"] for one in made].count("tool") == 13
+
+
 def test_a_script_exported_from_a_run_gives_the_same_run(demo: Any, tmp_path: Path) -> None:
     stockade, folder = demo
     from tests.e2e.conftest import Stockade
@@ -143,7 +161,9 @@ def test_prune_keeps_the_newest_and_what_goes_on(stockade: Any) -> None:
     for name in ("a", "b", "c"):
         (runs / name).mkdir(parents=True)
         (runs / name / "events.jsonl").write_text('{"seq":0,"type":"run/start","run":"x"}\n')
-    (runs / "b" / "scratch").mkdir()  # an owner that nobody can tell to be dead
+    (runs / "b" / "scratch").mkdir()
+    (runs / "b" / "scratch" / "owner").write_text("o1:other:other:1:1:1")  # of another machine
+    (runs / "a" / "scratch").mkdir()  # left by a harness that died: nobody holds the log
     (runs / "unrelated").mkdir()
     done = stockade("runs", "prune", "--keep", "1", "--json")
     assert json.loads(done.out)["removed"] == [str(runs / "a")]

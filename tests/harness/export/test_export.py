@@ -17,6 +17,7 @@ from harness.models.scripted import ScriptedModel
 from harness.recall import recall
 from harness.record import read_events
 from tests.harness.export.conversation import REPLIES, converse
+from tests.harness.export.wheels import downloaded, harbor_steps
 
 RESULT = {"task": "org/fix-it", "status": "completed", "verdict": "passed", "exit_code": 0}
 
@@ -56,28 +57,9 @@ async def test_atif_has_every_step_with_its_results(tmp_path: Path) -> None:
     }
 
 
-def downloaded(package: str, tmp_path: Path) -> Path:
-    """The wheel of a package, without what it depends on."""
-    wheels = tmp_path / "wheels"
-    pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
-    argv = [*pip, "--python-version", "3.12", "-d", str(wheels), package]
-    subprocess.run(argv, check=True, capture_output=True)
-    (wheel,) = wheels.glob("*.whl")
-    return wheel
-
-
 @pytest.mark.network
 async def test_harbors_own_models_accept_the_trajectory(tmp_path: Path) -> None:
-    text = await exported(tmp_path, "atif")
-    wheel = downloaded("harbor", tmp_path)
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from harbor.models.trajectories import Trajectory\n"
-        "print(len(Trajectory.model_validate_json(sys.stdin.read()).steps))"
-    )
-    argv = [sys.executable, "-c", code, str(wheel)]
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "5\n"), done.stderr
+    assert harbor_steps(await exported(tmp_path, "atif"), tmp_path) == 5
 
 
 async def test_openai_messages_are_what_the_sdk_calls_messages(tmp_path: Path) -> None:
