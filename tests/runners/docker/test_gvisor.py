@@ -1,16 +1,18 @@
-"""The conformance suite under gVisor, with the gaps of Debian's old release and no others."""
+"""The doctor's conformance suite under gVisor: the gaps of Debian's old release and no others."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 
 import pytest
 
-import sandbox_images
-from runners.conformance import CHECKS, known_gaps, run_check
-from runners.docker import DockerRunner
-from runners.docker.engine import Engine
+from runners.conformance import CHECKS
+from runners.conformance.gap import GAPS
 from tests.runners.docker.private_engine import PrivateEngine
 
 pytestmark = [
@@ -23,38 +25,31 @@ pytestmark = [
 
 
 @pytest.fixture
-def image(api):
-    """Our own image, given to an engine of our own."""
-    found = sandbox_images.find("python")
-    if found is None or found.docker_tag is None or found.docker_id is None:
-        pytest.skip("the image python is not built (stockade images build python)")
-    return found.docker_tag
-
-
-@pytest.fixture
-def private(api, image):
-    import docker
-
-    argv = [shutil.which("runsc"), "--platform=ptrace", "--network=none"]
+def private() -> Iterator[PrivateEngine]:
+    argv = [shutil.which("runsc") or "", "--platform=ptrace", "--network=none"]
     engine = PrivateEngine(runtimes={"runsc": argv})
     try:
         engine.start()
-        client = docker.APIClient(base_url=engine.endpoint.url, version="auto")
-        for _ in client.load_image(b"".join(api.get_image(image))):
-            pass
-        client.close()
         yield engine
     finally:
         engine.remove()
 
 
+def stockade(engine: PrivateEngine, *words: str) -> subprocess.CompletedProcess[str]:
+    code = "from harness.cli import main; main()"
+    environ = {**os.environ, "DOCKER_HOST": engine.endpoint.url}
+    argv = [sys.executable, "-c", code, *words]
+    return subprocess.run(argv, env=environ, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.timeout(1200)
-async def test_under_gvisor_all_checks_pass_but_the_listed_gaps(private, image, proofs):
-    runner = DockerRunner(Engine(private.endpoint), runtime="runsc", image=image, proofs=proofs)
-    probe = await runner.probe()
-    assert probe.ok, probe.reason
-    gaps = known_gaps(probe)
-    items = [await run_check(runner, check, image, gaps.get(check.name)) for check in CHECKS]
-    await runner.close()
-    assert {item.name: item.reason for item in items if item.status == "failed"} == {}
-    assert {item.name for item in items if item.status == "gap"} == gaps.keys()
+def test_under_gvisor_all_checks_pass_but_the_listed_gaps(private: PrivateEngine) -> None:
+    built = stockade(private, "images", "build", "python")
+    assert built.returncode == 0, built.stderr
+    words = ("--conformance", "--runner", "docker", "--runtime", "runsc", "--json")
+    done = stockade(private, "doctor", *words)
+    (box,) = json.loads(done.stdout)["boxes"]
+    gaps = GAPS["docker", "gvisor"]
+    statuses = {check.name: "gap" if check.name in gaps else "passed" for check in CHECKS}
+    assert {item["name"]: item["status"] for item in box["items"]} == statuses, done.stderr
+    assert done.returncode == 0
