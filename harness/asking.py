@@ -15,6 +15,7 @@ from harness.event import ModelAttempted, ModelReplied, ModelRequested, Notice
 from harness.message import Message, System, User
 from harness.model import Attempt, Model, ModelRequest, Reply, ToolDefinition, accept_reply
 from harness.signal import Signal
+from harness.supervise import Patience
 
 __all__ = ["Asking"]
 
@@ -71,22 +72,21 @@ class Asking:
 
         It is awaited in the loop's own task: that costs nothing, and a model is trusted to stop.
         """
-        loop, signal = asyncio.get_running_loop(), request.signal
+        patience = Patience(self._grace_seconds)
+        remove = request.signal.subscribe(patience.begin)
         try:
-            async with asyncio.timeout(None) as scope:
-
-                def stop() -> None:
-                    scope.reschedule(loop.time() + self._grace_seconds)
-
-                remove = signal.subscribe(stop)
-                try:
-                    return await self._model.generate(request)
-                finally:
-                    remove()
+            return await self._model.generate(request)
+        except asyncio.CancelledError:
+            if not patience.ended_this():
+                raise
+            return None
         except Exception:
-            if signal.cancelled:
+            if request.signal.cancelled:
                 return None
             raise
+        finally:
+            remove()
+            patience.release()
 
     async def _request(self, signal: Signal) -> ModelRequest:
         view = await self._trimmer.view(self._transcript)

@@ -97,17 +97,18 @@ class Transcript:
 
 def _bytes(message: Message) -> bytes:
     """The message's content, each part with its length, so that no two have the same bytes."""
-    parts = [type(message).__name__]
     if isinstance(message, ToolMessage):
-        parts += [message.call_id, message.tool, message.content, str(message.is_error)]
+        call, tool, content = message.call_id, message.tool, message.content
+        parts = ["ToolMessage", call, tool, content, str(message.is_error)]
     elif isinstance(message, Assistant):
-        parts.append(message.text)
-        for call in message.calls:
-            parts += [call.id, call.name, call.arguments]
+        parts = ["Assistant", message.text]
+        for one in message.calls:
+            parts += [one.id, one.name, one.arguments]
         for thought in message.reasoning:
             parts += [thought.text, thought.signature, thought.provider, thought.data]
     else:
-        parts += [message.text, message.origin if isinstance(message, User) else ""]
+        kind = type(message).__name__
+        parts = [kind, message.text, message.origin if isinstance(message, User) else ""]
     text = "".join([f"{len(part)}:{part}" for part in parts])
     if text.isascii():  # so a character is a byte, and the lengths are right
         return f"{text}\n".encode()

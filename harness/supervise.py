@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from harness.signal import Signal
 
-__all__ = ["Watched", "in_thread", "supervise"]
+__all__ = ["Patience", "Watched", "in_thread", "supervise"]
 
 
 _Ending: TypeAlias = Literal["done", "timeout", "signal"]
@@ -97,6 +97,45 @@ def _look_at(task: asyncio.Task[Any]) -> None:
     """Retrieve the exception, so that the event loop does not report it as lost."""
     if not task.cancelled():
         task.exception()
+
+
+class Patience:
+    """Cancels the task that made it, a grace time after ``begin``.
+
+    What ``asyncio.timeout`` does, for a wait that hardly ever has to be ended: as long as nobody
+    begins, it costs nothing.
+    """
+
+    __slots__ = ("_before", "_fired", "_grace_seconds", "_task", "_timer")
+
+    def __init__(self, grace_seconds: float) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._before = task.cancelling()
+        self._grace_seconds = grace_seconds
+        self._timer: asyncio.TimerHandle | None = None
+        self._fired = False
+
+    def begin(self) -> None:
+        """From now on the task has the grace time left."""
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._grace_seconds, self._fire)
+
+    def _fire(self) -> None:
+        self._fired = True
+        self._task.cancel()
+
+    def ended_this(self) -> bool:
+        """Whether a cancellation of the task is this one, and nobody else's."""
+        return self._fired and self._task.cancelling() <= self._before + 1
+
+    def release(self) -> None:
+        """The wait is over; what was cancelled here is not cancelled any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._fired:
+            self._task.uncancel()
 
 
 async def in_thread(function: Callable[[], Any]) -> Any:  # noqa: ANN401

@@ -62,8 +62,11 @@ class Scheduler:
         batch = Batch()
         cases = await self._admit(calls, step, signal, batch)
         if len(cases) == 1:  # nothing that it could overlap with
-            await self._start(cases[0], batch, shared=False)
-            await self._conclude(cases[0], batch)
+            [case] = cases
+            if case.ready:
+                self._look_again(case)
+                await self._run_one(case, batch)
+            await self._conclude(case, batch)
             return batch
         line: _Line = deque()
         try:

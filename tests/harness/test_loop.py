@@ -342,6 +342,18 @@ async def test_the_tool_limit_bites_inside_a_batch(safe: bool) -> None:
     assert conversation_fault(result.messages) is None
 
 
+async def test_calls_behind_a_spent_budget_are_in_the_record_with_their_results() -> None:
+    agent = agent_of(
+        asks(*[("echo", {"text": "a"})] * 3), tools=[tool_of()], budget=Budget(tool_calls=1)
+    )
+    seen = Recorder(agent.events)
+    await agent.run("go")
+    pairs = [(event.type, event.step, event.call) for event in seen.events if event.call]
+    ids = ["c1", "c2", "c3"]
+    assert [pair for pair in pairs if pair[0] == "tool/call"] == [("tool/call", 1, i) for i in ids]
+    assert pairs[-3:] == [("tool/result", 1, i) for i in ids]
+
+
 async def test_unknown_invalid_and_denied_calls_take_nothing_from_the_tool_budget() -> None:
     agent = agent_of(
         asks(("none", {}), ("echo", "{"), ("rm", {}), ("echo", {})),
