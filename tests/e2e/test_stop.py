@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from tests.e2e.conftest import TaskFolder
 from tests.e2e.living import alive, gone
 
 
@@ -87,6 +88,30 @@ def test_what_a_killed_run_left_outside_the_state_folder_is_swept_too(
     swept = stockade("gc")
     assert (swept.code, (tmp_path / "out" / "scratch").exists()) == (0, False), swept.err
     assert list(stockade.state.glob("stockade/elsewhere/*")) == []
+
+
+def test_gc_removes_what_is_dead_and_nothing_else(stockade, each_box, mark, tmp_path) -> None:
+    def start(name: str) -> subprocess.Popen[bytes]:
+        task = TaskFolder(tmp_path / f"task-{name}")
+        words = ("run", task.path, "--policy", stockade.policy, "--runner", each_box)
+        words = (*words, "--out", tmp_path / name, "--model", sleeper(task, f"{name}-{mark}"))
+        process: subprocess.Popen[bytes] = stockade.start(*words)
+        wait_for(lambda: alive(f"{name}-{mark}") or process.poll() is not None)
+        return process
+
+    dead, living = start("dead"), start("living")
+    dead.kill()
+    dead.communicate(timeout=30)
+    swept = stockade("gc")
+    assert swept.code == 0, swept.err
+    assert gone(f"dead-{mark}", 3.0)
+    assert not (tmp_path / "dead" / "scratch").exists()
+    assert alive(f"living-{mark}")
+    assert (tmp_path / "living" / "scratch").exists()
+    living.send_signal(signal.SIGINT)
+    living.communicate(timeout=30)
+    result = json.loads((tmp_path / "living" / "result.json").read_text())
+    assert (result["status"], result["exit_code"]) == ("aborted", 130)
 
 
 def test_a_second_signal_ends_all_at_once(stockade, task, quick_box, mark) -> None:
