@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from policies import Limits
+from runners.cgroup import Cgroup
 from runners.child import Child, start_child
 from runners.contract import SessionSpec
 from runners.entry import children_are_told, enter
@@ -20,11 +21,13 @@ from runners.layout import Layout
 from runners.memory_file import memory_file
 from runners.process.config import launcher_config
 from runners.supervisor import system
+from runners.supervisor.files import write_all
 from runners.system import SYSTEM_PYTHON, box_layout, version_of
 
-__all__ = ["MAPPED_USER", "launch", "try_namespaces"]
+__all__ = ["MAPPED_USER", "Launcher", "try_namespaces"]
 
 MAPPED_USER = (1000, 1000)  # a plain user's uid and gid as seen in the box
+PIPE_BYTES = 1 << 16  # what a new pipe takes at once
 
 # Reads the launcher and the module that it shares with the supervisor from the first descriptor;
 # the second one is the launcher's to read.
@@ -39,8 +42,59 @@ exec(code)
 """
 
 
-async def launch(layout: Layout, command: Sequence[str], hold: Hold) -> Child:
-    """Start the launcher, which builds the box and becomes the command in it."""
+class Launcher:
+    """A launcher that was started ahead: its interpreter starts while we find what to build."""
+
+    def __init__(self, child: Child, wish: int) -> None:
+        self._child = child
+        self._wish = wish
+
+    @classmethod
+    async def start(cls) -> Launcher:
+        """Start one, which waits."""
+        heard, wish = os.pipe2(os.O_CLOEXEC)
+        inherited = [memory_file(launcher_code()), heard]
+        try:
+            argv = [launcher_python()[0], "-I", "-S", "-c", BOOT, *map(str, inherited)]
+            return cls(await start_child(argv, pass_fds=inherited), wish)
+        except BaseException:
+            os.close(wish)
+            raise
+        finally:
+            for file in inherited:
+                os.close(file)
+
+    async def build(self, layout: Layout, command: Sequence[str], hold: Hold) -> Child:
+        """Let it build the box and become the command in it."""
+        config, moved = plan(layout, command, hold)
+        wish, self._wish = self._wish, -1
+        if len(config) > PIPE_BYTES:
+            await asyncio.to_thread(tell, wish, config)
+        else:
+            tell(wish, config)
+        child = self._child
+        return child.entering(enter(moved, child.process.pid)) if moved else child
+
+    async def close(self) -> None:
+        """End one that was told nothing, or did not do it; safe to repeat."""
+        if self._wish >= 0:
+            os.close(self._wish)
+            self._wish = -1
+        await self._child.channel.close()
+
+
+def tell(wish: int, config: bytes) -> None:
+    """Write all of it and close the pipe; a launcher that has died says why on its channel."""
+    try:
+        write_all(wish, config)
+    except BrokenPipeError:
+        pass
+    finally:
+        os.close(wish)
+
+
+def plan(layout: Layout, command: Sequence[str], hold: Hold) -> tuple[bytes, Cgroup | None]:
+    """What the launcher is told, and the group that we move it into while it starts, if any."""
     python, version = launcher_python()
     supervisor = len(command) > 1 and "-c" in command and command[0] == layout.python
     same = supervisor and (python, minor(version)) == (layout.python, minor(layout.version))
@@ -56,14 +110,7 @@ async def launch(layout: Layout, command: Sequence[str], hold: Hold) -> Child:
         groups=group.entries if group and not moved else (),
         extra=group.binds if group else (),
     )
-    files = [memory_file(launcher_code()), memory_file(config)]
-    try:
-        argv = [python, "-I", "-S", "-c", BOOT, *map(str, files)]
-        child = await start_child(argv, pass_fds=files)
-        return child.entering(enter(moved, child.process.pid)) if moved else child
-    finally:
-        for file in files:
-            os.close(file)
+    return config, moved
 
 
 @cache
@@ -99,7 +146,11 @@ async def try_namespaces() -> str:
     hold = Hold.take(spec, session_id("probe"))
     try:
         layout = box_layout(spec, hold.user or MAPPED_USER, dropped=hold.user is not None)
-        child = await launch(layout, ["/bin/sh", "-c", ":"], hold)
-        return await child.trial()
+        launcher = await Launcher.start()
+        try:
+            child = await launcher.build(layout, ["/bin/sh", "-c", ":"], hold)
+            return await child.trial()
+        finally:
+            await launcher.close()
     finally:
         await asyncio.to_thread(hold.release)

@@ -5,7 +5,8 @@ supervisor's `system.py` with it and else few imports of the standard library, a
 the root changes: its start is a part of every session's start. What goes wrong is one line on
 standard error and exit 1.
 
-It reads the marshalled dictionary of `config.py` from the descriptor that is its last argument.
+It reads the marshalled dictionary of `config.py` from the descriptor that is its last argument, a
+pipe: it is started before its harness knows what is to be built.
 """
 
 import _signal  # type: ignore[import-not-found]  # noqa: F401
@@ -43,7 +44,7 @@ MOUNT_SETATTR = 442  # the same number on every architecture
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV = 1, 2, 4
 
-PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 1, 24, 38, 47
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 SIGKILL = 9
 
@@ -249,6 +250,9 @@ def drop(config: "dict[str, Any]") -> None:
         os.setresuid(uid, uid, uid)
     prctl(PR_SET_PDEATHSIG, SIGKILL)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
+    # As after an execve: a change of user makes what is ours in /proc root's. The supervisor opens
+    # its score for the out-of-memory killer, and is undumpable before any program starts.
+    prctl(PR_SET_DUMPABLE, 1)
 
 
 def make_folder(path: str) -> None:
@@ -318,6 +322,8 @@ if __name__ == "__main__":
         with open(int(sys.argv[-1]), "rb") as source:
             told = marshal.load(source)  # noqa: S302 - our own harness wrote it
         main(told)
+    except EOFError:
+        os._exit(1)  # nobody wants a box any more
     except OSError as error:
         sys.stderr.write(f"stockade launcher: {error.strerror or error}\n")
         os._exit(1)

@@ -15,7 +15,7 @@ from runners.entry import enter
 from runners.errors import StartError, UnavailableError
 from runners.hold import Hold, session_id
 from runners.namespaces import KernelSettings, Refusal
-from runners.process.launch import MAPPED_USER, launch, try_namespaces
+from runners.process.launch import MAPPED_USER, Launcher, try_namespaces
 from runners.process.plain import Premises, refuse_fixed_paths, rules, sweep_premises
 from runners.process.way import Facts, Way, decide, landlock_abi
 from runners.setup import CONTAINER_COUNTERS, Setup
@@ -89,11 +89,14 @@ class ProcessRunner:
 
     async def _open_namespaces(self, spec: SessionSpec) -> Session:
         name = session_id(spec.run)
-        hold = Hold.take(spec, name)
+        launcher = await Launcher.start()
+        hold = Hold()
         try:
+            hold = Hold.take(spec, name)
             layout = box_layout(spec, hold.user or MAPPED_USER, dropped=hold.user is not None)
-            child = await launch(layout, payload().argv(layout.python), hold)
+            child = await launcher.build(layout, payload().argv(layout.python), hold)
         except BaseException:
+            await launcher.close()
             await asyncio.to_thread(hold.release)
             raise
 

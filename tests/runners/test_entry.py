@@ -55,6 +55,20 @@ async def test_every_process_of_a_box_is_in_its_group(make: Callable[[], Runner]
         await session.close()
 
 
+@pytest.mark.parametrize("make", BOXES)
+async def test_a_box_that_runs_out_of_memory_loses_a_slot_first(
+    make: Callable[[], Runner],
+) -> None:
+    session = await make().open(SessionSpec(run="entry"))
+    try:
+        assert (await session.run(Pipeline((Stage(("true",)),)))).ok
+        ours = psutil.Process().children(recursive=True)
+        scores = {Path(f"/proc/{one.pid}/oom_score_adj").read_text().strip() for one in ours}
+        assert scores == {"0", "1000"}
+    finally:
+        await session.close()
+
+
 async def test_who_was_started_before_the_move_is_moved_too() -> None:
     group = Cgroup.make(f"entry-{os.getpid()}", 64, 16)
     assert group is not None
