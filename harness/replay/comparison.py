@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from harness.bus import record_fields
-from harness.event import Event, Payload
+from harness.event import Event, Payload, ToolCalled
 from harness.record import MARK
 from harness.signal import Signal
 
@@ -119,9 +119,10 @@ class Comparison:
         """The comparison with a log."""
         kept: list[Mapping[str, Any]] = []
         for record in records:
-            if record.get("type") == "run/resumed":
+            kind = record.get("type")
+            if kind == "run/resumed":
                 break  # what follows was done twice; up to here the record is straight
-            if _counts(record):
+            if kind in _COMPARED and record.get("origin", "model") == "model":
                 kept.append(record)
         return cls(kept, signal, strict)
 
@@ -132,12 +133,14 @@ class Comparison:
 
     def hear(self, event: Event) -> None:
         """Compare what happens with what comes next in the record."""
-        kind = event.payload.type
+        payload = event.payload
+        kind = payload.type
         if self._over or kind not in _COMPARED:
             return
-        if kind == "tool/call" and getattr(event.payload, "origin", "model") != "model":
+        if isinstance(payload, ToolCalled) and payload.origin != "model":
             return
-        if self.complete:
+        left = len(self.recorded) - self._next
+        if not left:
             # The recorded run ended here, perhaps in the middle: there is nothing to compare.
             self._end("replayed to the end of the record")
             return
@@ -147,7 +150,7 @@ class Comparison:
             self.compared += 1
         else:
             self._look_closer(event, expected)
-        if self.complete and not self._over:
+        if left == 1 and not self._over:
             self._end("replayed to the end of the record")
 
     def _look_closer(self, event: Event, recorded: Mapping[str, Any]) -> None:
@@ -229,10 +232,6 @@ def _ended(outcome: Mapping[str, Any]) -> str:
 def _keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
     """Where two records differ."""
     return {key for key in {*one, *other} if one.get(key) != other.get(key)}
-
-
-def _counts(record: Mapping[str, Any]) -> bool:
-    return record.get("type") in _COMPARED and record.get("origin", "model") == "model"
 
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
