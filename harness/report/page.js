@@ -67,8 +67,9 @@
     verdict === "none" ? status.replaceAll("_", " ") : verdict);
   const began = typeof run.at === "string" ? run.at.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC") : "";
   const short = (name) => plain(name).replace(/^([a-z]+:)?\/.*\/([^/]+\/[^/]+)$/, "$1…/$2"); // a long path by its end
-  const sub = [run.run, began, run.agent && "agent " + plain(run.agent), run.model && short(run.model)].filter(Boolean).map(plain).join(" · ");
-  app.append(el("div", "head", el("div", "", el("h1", "", shown(run.task || result.task || run.run || "run")), el("div", "sub", shown(sub))), badge));
+  const sub = el("div", "sub parts");
+  for (const part of [run.run, began, run.agent && "agent " + plain(run.agent), run.model && short(run.model)]) if (part) sub.append(el("span", "", shown(plain(part))));
+  app.append(el("div", "head", el("div", "", el("h1", "", shown(run.task || result.task || run.run || "run")), sub), badge));
   if (data.fault) app.append(el("div", "alert bad", "The log cannot be read to its end: ", shown(data.fault)));
   else if (!result.status) app.append(el("div", "alert warn", "There is no result: the run goes on, or it was killed."));
   if (result.error) app.append(el("div", "alert bad say", shown(plain(result.error))));
