@@ -94,8 +94,9 @@ def built(engine: Any, name: str, **said: Any) -> Iterator[str]:
 
 
 def repository() -> bytes:
-    """What a fresh clone would send to the engine: the files that git knows."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    """What a clone would send to the engine: the files that git does not ignore."""
+    argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True)
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
         for name in filter(None, listed.stdout.decode().split("\0")):
