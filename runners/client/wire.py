@@ -40,13 +40,19 @@ class Splitter:
     """Frames out of bytes that come as they please."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()  # the beginning of a frame
+        self._wanted = frames.LENGTHS.size
 
     def feed(self, data: bytes) -> Iterator[tuple[Head, bytes]]:
         """The frames that are whole with this; ProtocolError at the first wrong one."""
-        data = self._rest + data if self._rest else data
-        self._rest = b""
+        if self._rest or len(data) < self._wanted:
+            self._rest += data
+            if len(self._rest) < self._wanted:
+                return  # looked at once, however small the pieces are that a box sends
+            data = bytes(self._rest)
+            self._rest = bytearray()
         size = frames.LENGTHS.size
+        self._wanted = size
         at = 0
         while len(data) - at >= size:
             head_size, body_size = frames.LENGTHS.unpack_from(data, at)
@@ -55,13 +61,14 @@ class Splitter:
             middle = at + size + head_size
             end = middle + body_size
             if len(data) < end:
+                self._wanted = end - at
                 break
             head = parse_head(data[at + size : middle])
             if body_size and head["t"] != "out":
                 raise ProtocolError(f"a frame {head['t']} has a body")
             at = end
             yield head, data[middle:end]
-        self._rest = data[at:]
+        self._rest += data[at:]
 
     def end(self) -> None:
         """The box hung up; ProtocolError in the middle of a frame."""

@@ -268,7 +268,7 @@ class Reader:
                 while data and descriptor >= 0:
                     data = data[os.write(descriptor, data) :]
             if descriptor >= 0:
-                if mode & self.umask:
+                if (mode | 0o400) & self.umask:
                     os.fchmod(descriptor, mode | 0o400)
                 os.utime(descriptor, (mtime, mtime))
         finally:
