@@ -121,6 +121,20 @@ def test_a_bad_file_has_the_finding_and_its_clean_twin_has_not(code, tmp_path):
     assert code not in codes(tmp_path, clean)
 
 
+@pytest.mark.parametrize(
+    ("examples", "expected"),
+    [
+        ("", {"L401"}),
+        ('match = ["ls"]', {"L402"}),
+        ('not_match = ["ls -R"]', set()),
+        ('match = ["ls"]\nnot_match = ["ls -R"]', set()),
+    ],
+)
+def test_a_rule_lacks_all_examples_or_those_of_what_stays_denied(examples, expected, tmp_path):
+    found = codes(tmp_path, rule(f'allow = ["ls"]\n{examples}', examples=False))
+    assert found & {"L401", "L402"} == expected
+
+
 @pytest.mark.parametrize("code", PAIRS)
 def test_a_finding_stands_where_its_cause_is_written(code, tmp_path):
     path = write(tmp_path, PAIRS[code][0])
