@@ -38,10 +38,10 @@ class Admission:
     hooks: Hooks
     ledger: Ledger
     events: Events
-    judge: Judge | None = None
-    approver: Approver | None = None
-    root: str = "/workspace"
-    answer_seconds: float = 60.0
+    judge: Judge | None
+    approver: Approver | None
+    root: str
+    answer_seconds: float
 
     async def admit(self, call: ToolCall, *, step: int, signal: Signal) -> Case:
         """Look at one call; the case has an outcome if its body may not start."""

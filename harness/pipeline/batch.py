@@ -55,7 +55,7 @@ class Scheduler:
     admission: Admission
     dispatch: Dispatch
     conclusion: Conclusion
-    pool: int = 10
+    pool: int
 
     async def run(self, calls: Sequence[ToolCall], *, step: int, signal: Signal) -> Batch:
         """Run the calls of one reply."""

@@ -23,7 +23,6 @@ from harness.result import (
     ToolResult,
     freeze,
     joined,
-    render_text,
     thaw,
 )
 from harness.text import safe_message, shorten
@@ -40,9 +39,9 @@ class Conclusion:
 
     hooks: Hooks
     events: Events
-    render: Callable[[Any], str] = render_text
-    content_characters: int = CONTENT_CHARACTERS
-    artifacts: ArtifactStore | None = None
+    render: Callable[[Any], str]
+    content_characters: int
+    artifacts: ArtifactStore | None
 
     async def conclude(self, case: Case) -> ToolResult:
         """The final result of a case that has an outcome."""

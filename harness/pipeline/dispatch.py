@@ -39,8 +39,8 @@ class Dispatch:
 
     hooks: Hooks
     ledger: Ledger
-    timeout_seconds: float = 60.0
-    grace_seconds: float = 2.0
+    timeout_seconds: float
+    grace_seconds: float
 
     async def dispatch(self, case: Case) -> None:
         """Run a ready case to an outcome; only a broken box or log raises."""

@@ -112,6 +112,7 @@ def test_odd_keys_are_quoted_in_places() -> None:
         ({"type": "text"}, r"\$\.type: must be one of"),
         ({"type": "object", "required": ["x"]}, "undeclared properties: x"),
         ({"type": "object", "additionalProperties": {}}, "must be true or false"),
+        ({"type": "object", "properties": ["a"]}, r"\$\.properties: must be an object of schemas"),
         ({"type": "array", "items": 3}, r"\$\.items: a schema must be an object"),
         ({"oneOf": [{}]}, "two schemas or more"),
         ({"enum": []}, r"\$\.enum"),
@@ -209,3 +210,52 @@ VALUES = st.recursive(
 @given(SCHEMAS, VALUES)
 def test_it_agrees_with_a_full_validator(schema: dict[str, Any], value: object) -> None:
     assert (faults(schema, value) == []) is jsonschema.Draft202012Validator(schema).is_valid(value)
+
+
+BOUNDED = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "maxLength": 2},
+        "count": {"type": "integer", "minimum": 1},
+        "on": {"type": "boolean"},
+        "ratio": {"type": "number"},
+    },
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"text": "ab", "count": 1, "on": True}, []),
+        ({"text": "ab", "ratio": 0.5}, []),
+        ({"text": "abc"}, ["$.text: must have at most 2 characters, has 3"]),
+        ({"text": "a", "count": 0}, ["$.count: must be at least 1, not 0"]),
+        ({"text": "a", "count": True}, ["$.count: must be an integer, not a boolean"]),
+        ({"text": "a", "on": 1}, ["$.on: must be a boolean, not an integer"]),
+        ({"text": "a", "ratio": float("inf")}, ["$.ratio: must be a finite number"]),
+        ({"count": 1}, ["$.text: is required, but missing"]),
+        (
+            {"text": "a", "more": 1},
+            ["$.more: is not declared (known: text, count, on, ratio)"],
+        ),
+        ({"text": None}, ["$.text: must be a string, not null"]),
+        ([], ["$: must be an object, not an array"]),
+    ],
+)
+def test_flat_arguments_are_looked_at_as_closely_as_nested_ones(
+    value: object, expected: list[str]
+) -> None:
+    assert faults(BOUNDED, value) == expected
+    nested = {"type": "array", "items": BOUNDED}
+    assert faults(nested, [value]) == [text.replace("$", "$[0]", 1) for text in expected]
+
+
+def test_an_object_with_branches_is_not_taken_at_first_sight() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "oneOf": [{"type": "object", "required": []}, {"type": "object", "required": []}],
+    }
+    assert faults(schema, {"a": "x"}) == ["$: fits 2 of the allowed forms, must fit exactly one"]
