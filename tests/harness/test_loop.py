@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 
 from harness.agent import Agent
 from harness.budget import Budget, BudgetError, Spent
+from harness.bus import Events, current_step
+from harness.context import Transcript
 from harness.errors import HarnessError, MalformedReplyError, ModelError
 from harness.event import Event
+from harness.loop import LoopResult, run_loop
 from harness.message import Assistant, System, ToolCall, ToolMessage, User, conversation_fault
 from harness.model import ModelRequest, Reply, Usage
 from harness.models.scripted import ScriptedModel
+from harness.pipeline import Pipeline
 from harness.registry import Registry
 from harness.signal import Signal
 from harness.tool import Execution, Tool
@@ -903,3 +907,29 @@ def test_whatever_the_script_the_conversation_is_valid_and_the_counters_match(
         assert events[-1].payload.status == status  # type: ignore[union-attr]
 
     asyncio.run(run())
+
+
+async def test_a_loop_of_ones_own_parts_records_the_conversation_from_its_beginning() -> None:
+    events = Events()
+    seen = Recorder(events)
+    transcript = Transcript([System("be brief"), User("go")])
+    pipeline = Pipeline(Registry([tool_of()]), events=events)
+    model = ScriptedModel([asks(("echo", {"text": "a"})), says("ok")])
+    result = await run_loop(model, pipeline, transcript)
+    assert (result.status, result.answer, result.steps) == ("completed", "ok", 2)
+    first, second = [[one["text"] for one in p.added] for p in seen.of("model/request")]
+    assert (first, second) == (["be brief", "go"], [])
+
+
+async def test_what_happens_after_a_run_belongs_to_no_step() -> None:
+    agent = agent_of(asks(("echo", {"text": "a"})), says("ok"), tools=[tool_of()])
+    await agent.run("go")
+    assert current_step.get() == 0
+
+
+async def test_a_conversation_that_had_ended_already_ends_as_it_did() -> None:
+    agent = agent_of(says("never asked"))
+    agent.transcript.extend([User("go"), Assistant("done")])
+    result = await agent.go_on(told=2, ended=("completed", "done"))
+    whole = LoopResult("completed", [User("go"), Assistant("done")], 0, "done", Spent(), 0, 0)
+    assert result == whole

@@ -1299,3 +1299,15 @@ async def test_the_duration_is_that_of_the_body() -> None:
 
     result = await pipeline_of(tool_of("f", body)).call(call("f"))
     assert result.duration_seconds >= 0.009
+
+
+async def test_every_event_of_a_call_has_the_step_that_it_was_given() -> None:
+    events = Events()
+    seen = Recorder(events)
+    pipeline = pipeline_of(tool_of(), events=events, judge=TableJudge(tools={"echo": "allow"}))
+    await pipeline.run([call("echo", {"text": "a"})], step=7)
+    assert [(event.type, event.step, event.call) for event in seen.events] == [
+        ("tool/call", 7, "c1"),
+        ("tool/verdict", 7, "c1"),
+        ("tool/result", 7, "c1"),
+    ]
