@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from policies.authoring.guess import admitted_by, guess_type, line_for, widened
+from policies.authoring.change import Change, change_of
+from policies.authoring.guess import line_for
 from policies.authoring.hazard import errors_of, hazard_of
 from policies.judging import Judging
 from policies.loading.loader import Loaded
@@ -102,21 +102,6 @@ class Edit:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A replacement inside the text of a line."""
-
-    kind: str
-    column: int
-    before: str
-    after: str
-
-    def applied(self, text: str) -> str:
-        """The text after the change."""
-        end = self.column + len(self.before)
-        return " ".join((text[: self.column] + self.after + text[end:]).split())
-
-
 def edits_for(
     loaded: Loaded,
     argv: tuple[str, ...],
@@ -151,8 +136,11 @@ def new_line(loaded: Loaded, argv: tuple[str, ...]) -> tuple[Edit, ...]:
     if text is None:
         return ()
     style = loaded.builder.styles.get(argv[0], "gnu")
-    line = parse_synopsis(text, loaded.builder.catalogue, style)
-    if errors_of(line, runs_code=False):
+    try:
+        line = parse_synopsis(text, loaded.builder.catalogue, style)
+    except SynopsisError:  # no line can name such a program
+        return ()
+    if line.program != argv[0] or errors_of(line, runs_code=False):
         return ()
     return (
         Edit(
@@ -291,96 +279,3 @@ class Editor:
             if len(found) < MOST_EXAMPLES and self.is_new(policy, other):
                 found.append(other)
         return tuple(dict.fromkeys(found))[:MOST_EXAMPLES]
-
-
-def change_of(text: str, miss: Miss, span: Span, known: frozenset[str]) -> Change | None:
-    """The smallest change of a line's text that answers a miss."""
-    word = span.words[miss.word] if miss.word < span.end else ""
-    if miss.reason in ("value-range", "value-type", "dash-value", "empty-word", "control-char"):
-        before = span.words[miss.word - 1] if miss.word > 0 else ""
-        return change_type(text, miss, word, before)
-    if miss.reason == "unknown-option":
-        return change_option(text, span, miss.word)
-    if miss.reason == "option-repeated":
-        return change_repeat(text, miss)
-    if miss.reason == "end-marker":
-        return at_operands(text, "end-marker", "[--]", known)
-    if miss.reason == "extra-operand":
-        return Change("add-operand", len(text), "", f" [{guess_type(word)}]")
-    return None
-
-
-def change_type(text: str, miss: Miss, word: str, before: str) -> Change | None:
-    """A wider range, or the narrowest type that admits the word."""
-    for expected in miss.expected:
-        at, given = type_place(text, expected, word, before)
-        if at < 0:
-            continue
-        if miss.reason == "value-range":
-            wider = widened(expected, given)
-            if wider is not None:
-                return Change("widen-range", at, expected, wider)
-            continue
-        other = admitted_by(given)
-        if other is not None and other != expected:
-            return Change("change-type", at, expected, other)
-    return None
-
-
-def type_place(text: str, expected: str, word: str, before: str) -> tuple[int, str]:
-    """Where the type stands in the line, and the part of the word that is its value."""
-    name, equals, value = word.partition("=")
-    if word.startswith("-") and equals:
-        found = re.search(re.escape(name) + r"(?:\[=\]|\[=|=)(" + re.escape(expected) + ")", text)
-        return (found.start(1), value) if found else (-1, value)
-    if word.startswith("-") and len(word) > 2:
-        found = re.search(re.escape(word[:2]) + r"(?:<|\[)?(" + re.escape(expected) + ")", text)
-        if found:
-            return found.start(1), word[2:]
-    if before.startswith("-"):
-        letter = re.escape(before[-1])
-        names = rf"(?:{re.escape(before)}(?:\[=\])? ?|[,{{]{letter} )(" + re.escape(expected) + ")"
-        found = re.search(names, text)
-        if found:
-            return found.start(1), word
-    return text.find(expected), word
-
-
-def change_option(text: str, span: Span, at: int) -> Change:
-    """``[--x]``, ``[--x=T]`` or ``[--x T]``."""
-    word = span.words[at]
-    name, equals, value = word.partition("=")
-    following = span.words[at + 1] if at + 1 < span.end else ""
-    if equals:
-        option = f"[{name}={guess_type(value)}]"
-    elif len(name) == 2 and following[:1].isdigit():
-        option = f"[{name} {guess_type(following)}]"
-    else:
-        option = f"[{name}]"
-    return Change("add-option", place_for_option(text), "", f" {option}")
-
-
-def place_for_option(text: str) -> int:
-    """Behind the program and the literals that follow it."""
-    found = re.match(r"\S+(?: [a-z][A-Za-z0-9-]*(?= |$))*", text)
-    return found.end() if found else len(text)
-
-
-def change_repeat(text: str, miss: Miss) -> Change | None:
-    """``...`` behind the group that holds the option."""
-    name = miss.expected[0] if miss.expected else ""
-    at = text.find(f"[{name}")
-    close = text.find("]", at)
-    if at < 0 or close < 0 or text.startswith("...", close + 1):
-        return None
-    return Change("repeat-option", close + 1, "", "...")
-
-
-def at_operands(text: str, kind: str, inserted: str, known: frozenset[str]) -> Change:
-    """Before the first operand type."""
-    for found in re.finditer(r"(?<= )[\[(]*([A-Z][A-Z0-9_]*)", text):
-        if found[1] in known and "-" not in text[found.start() : found.start(1)]:
-            depth = text[: found.start()].count("[") - text[: found.start()].count("]")
-            if depth == 0:
-                return Change(kind, found.start(), "", f"{inserted} ")
-    return Change(kind, len(text), "", f" {inserted}")
