@@ -19,9 +19,10 @@ from runners.errors import RunnerError
 __all__ = ["Pool"]
 
 RUN = "pool"
+"""The run that a session is labelled with, as it is started before its own run is known."""
+
 BEHIND_SECONDS = 0.1
 """How long after one was taken another is started: a start takes much longer than a call."""
-"""The run that a session is labelled with, as it is started before its own run is known."""
 
 
 @dataclass
@@ -137,6 +138,8 @@ class Pool:
     async def _add(self, shelf: Shelf) -> None:
         try:
             session = await self._runner.open(shelf.spec)
+            # The first operation loads what the others need, too: it is not left to a run.
+            await session.list_dir(limit=1)
         except RunnerError:
             return  # whoever opens next starts one directly, and is told why it fails
         if not self._open:

@@ -19,11 +19,17 @@ class PlainSession:
     def __init__(self, spec: SessionSpec) -> None:
         self.spec = spec
         self.lost = False
+        self.used = 0
         self.closed = asyncio.Event()
 
     async def resolve(self, name, search):
         if self.lost:
             raise LostError("gone")
+
+    async def list_dir(self, path=".", *, root="workspace", limit=1000):
+        if self.lost:
+            raise LostError("gone")
+        self.used += 1
 
     async def close(self) -> None:
         self.closed.set()
@@ -80,6 +86,12 @@ async def test_a_taken_session_is_replaced(runner):
         await pool.open(SPEC)
         await pool.warm(SPEC)
         assert len(runner.opened) == 2
+
+
+async def test_a_session_on_the_shelf_has_its_first_operation_behind_it(runner):
+    async with Pool(runner, size=1) as pool:
+        await pool.warm(SPEC)
+        assert [session.used for session in runner.opened] == [1]
 
 
 async def test_a_pool_that_is_to_keep_none_starts_no_more(runner):
