@@ -28,7 +28,7 @@ from benchmarks.row import Row
 from benchmarks.start_docker import Raw
 from harness.run import BoxOptions, RunOptions, Silence, Stop, make_job, run_job
 from policies import Limits, Pipeline, Stage
-from runners import DockerRunner, Probe, Session, SessionSpec
+from runners import DockerRunner, Pool, Probe, Session, SessionSpec
 from runners.workspace import put_folder
 
 TASKS = 40
@@ -108,24 +108,32 @@ def whole_batch(tasks: Path, out: Path) -> float:
 
 
 class Prepared:
-    """A box whose sessions were opened before they are asked for, and are closed afterwards."""
+    """A warm pool that is not filled again, and whose sessions are closed afterwards."""
 
     name = "docker"
 
-    def __init__(self, runner: DockerRunner) -> None:
-        self.runner = runner
-        self.ready: list[Session] = []
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
         self.given: list[Session] = []
 
     async def probe(self) -> Probe:
-        return await self.runner.probe()
+        return await self.pool.probe()
 
     async def sweep(self) -> Sequence[str]:
         return ()
 
-    async def open(self, _: SessionSpec) -> Session:
-        self.given.append(self.ready.pop())
+    async def warm(self, spec: SessionSpec, size: int) -> None:
+        self.pool.keep(size)
+        await self.pool.warm(spec)
+        self.pool.keep(0)
+
+    async def open(self, spec: SessionSpec) -> Session:
+        self.given.append(await self.pool.open(spec))
         return ClosedLater(self.given[-1])  # type: ignore[return-value]
+
+    async def clear(self) -> None:
+        while self.given:
+            await self.given.pop().close()
 
 
 class ClosedLater:
@@ -147,25 +155,25 @@ async def own_overhead(runner: DockerRunner, folder: Path, root: Path) -> float:
     The engine is quiet meanwhile: what it does to fill a pool and to remove containers is its own
     work, and part of the whole batch.
     """
-    box = Prepared(runner)
-
-    async def choose(*_: object) -> Prepared:
-        return box
-
     ours, theirs = [], []
-    for number in range(ROUNDS + 1):
-        options = RunOptions(
-            BoxOptions(runner="docker"), task=folder, agent="nop", out=root / str(number)
-        )
-        wish = make_job(options)
-        spec = replace(SPEC, limits=wish.limits, env=wish.task.env)
-        box.ready = [await runner.open(spec) for _ in range(3)]
-        theirs.append(await test_run(await box.open(spec), folder))
-        began = time.perf_counter()
-        await run_job(make_job(options), audience=Silence(), stop=Stop(), chooser=choose)
-        ours.append(time.perf_counter() - began)
-        while box.given:
-            await box.given.pop().close()
+    async with Pool(runner) as pool:
+        box = Prepared(pool)
+
+        async def choose(*_: object) -> Prepared:
+            return box
+
+        for number in range(ROUNDS + 1):
+            options = RunOptions(
+                BoxOptions(runner="docker"), task=folder, agent="nop", out=root / str(number)
+            )
+            wish = make_job(options)
+            spec = replace(SPEC, limits=wish.limits, env=wish.task.env, image=wish.wish.image)
+            await box.warm(spec, 3)
+            theirs.append(await test_run(await box.open(spec), folder))
+            began = time.perf_counter()
+            await run_job(make_job(options), audience=Silence(), stop=Stop(), chooser=choose)
+            ours.append(time.perf_counter() - began)
+            await box.clear()
     return statistics.median(ours[1:]) - statistics.median(theirs[1:])
 
 
