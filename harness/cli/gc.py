@@ -30,8 +30,9 @@ async def sweep_all() -> list[str]:
     """Every box that can be reached sweeps; one that cannot has nothing here."""
     from harness.run.work import sweep_scratch
     from runners import RunnerError, all_runners
+    from runners.workspace import sweep_folders
 
-    swept = sweep_scratch()
+    swept = sweep_scratch() + sweep_folders()
     for runner in all_runners():
         try:
             swept += await runner.sweep()

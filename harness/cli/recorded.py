@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,9 +137,10 @@ def replay_alone(records: Sequence[dict[str, Any]], policy: str) -> Replayed:
     """With recorded results in place of a box."""
     from harness.artifact import ArtifactStore
     from harness.replay import replay as replay_run
+    from runners.workspace import scratch_folder
 
     judge = load_policy(policy)
-    with tempfile.TemporaryDirectory(prefix="stockade-replay-") as scratch:
+    with scratch_folder("replay") as scratch:
         return asyncio.run(replay_run(records, judge, artifacts=ArtifactStore(scratch)))
 
 

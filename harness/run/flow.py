@@ -35,6 +35,7 @@ from harness.run.steps import Scaffold, work_in_steps
 from harness.run.stop import Stop
 from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
 from runners import Session, choose
+from runners.workspace import sweep_folders
 
 __all__ = ["run_job"]
 
@@ -187,7 +188,7 @@ def settle(job: Job, work: Work, state: State, changes: Changes) -> None:
 async def open_box(job: Job, work: Work, chooser: Chooser = choose) -> Box:
     """Choose the box, and sweep what dead harnesses left in it."""
     with work.stop.interruptible():
-        for line in sweep_scratch():
+        for line in [*sweep_scratch(), *sweep_folders()]:
             tell(work, "swept", line)
         box = await Box.choose(
             job.wish,

@@ -18,7 +18,7 @@ from typing import Any
 
 from harness.config import Images
 from harness.errors import ConfigError, HarnessError
-from runners.workspace import digest
+from runners.workspace import digest, scratch_folder
 
 __all__ = ["built_image", "files_of_image", "mapped"]
 
@@ -52,8 +52,8 @@ def build(dockerfile: Path, images: Images, say: Callable[[str], None]) -> str:
     if found is not None and found.docker_id is not None:
         return name
     say(f"building the image of {dockerfile} as {name}")
-    with tempfile.TemporaryDirectory(prefix="stockade-build-") as folder:
-        context = Path(folder) / "context"
+    with scratch_folder("build") as folder:
+        context = folder / "context"
         shutil.copytree(dockerfile.parent, context, symlinks=True)
         (context / dockerfile.name).write_text(based_on(text, images), encoding="utf-8")
         try:

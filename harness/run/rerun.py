@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.artifact import ArtifactStore
@@ -17,6 +15,7 @@ from harness.run.health import await_health
 from harness.run.job import Job, make_job
 from harness.run.stop import Stop
 from harness.run.work import begin
+from runners.workspace import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,8 +61,8 @@ async def rerun(
     lock = None if accept_drift else folder.read_lock()
     earlier = None if lock is None else (folder.lock, lock)
     run = new_id()
-    with tempfile.TemporaryDirectory(prefix="stockade-replay-") as scratch:
-        place = RunFolder.create(run, Path(scratch) / run)
+    with scratch_folder("replay") as scratch:
+        place = RunFolder.create(run, scratch / run)
         with begin(run, place, audience, stop) as work, stop.interruptible():
             job = await furnish(job, work)
             box = await open_box(job, work)

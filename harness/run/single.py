@@ -29,6 +29,7 @@ from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_bo
 from policies import Command, Limits, Policy, Verdict
 from policies import load as load_policy
 from runners import Capture, OnOutput, Outcome, Session
+from runners.workspace import sweep_folders
 
 if TYPE_CHECKING:
     from harness.action import Performed
@@ -128,7 +129,7 @@ async def drive(
     """Open the box, copy in, perform, copy out."""
     options = single.options
     with work.stop.interruptible():
-        for line in sweep_scratch():
+        for line in [*sweep_scratch(), *sweep_folders()]:
             tell(work, "swept", line)
         box = await Box.choose(
             single.wish, single.policy.isolation, run=work.run, limits=single.limits

@@ -21,6 +21,7 @@ from runners.workspace.patch import Patch, make_patch
 from runners.workspace.protect import PROTECTED, Flag, Protected, flags
 from runners.workspace.result import restore
 from runners.workspace.scan import scan
+from runners.workspace.scratch import scratch_folder, sweep_folders
 from runners.workspace.startup import Startup, startup_files
 from runners.workspace.tree import Item, LeftOut, Tree
 
@@ -54,9 +55,11 @@ __all__ = [
     "read_archive",
     "restore",
     "scan",
+    "scratch_folder",
     "shown",
     "snapshot",
     "startup_files",
     "survey",
+    "sweep_folders",
     "write_archive",
 ]

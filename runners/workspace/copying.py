@@ -6,7 +6,6 @@ import asyncio
 import errno
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -24,6 +23,7 @@ from runners.workspace.leave import Rules
 from runners.workspace.protect import PROTECTED, Protected
 from runners.workspace.result import Gate, take_out
 from runners.workspace.scan import MAX_FILES, scan
+from runners.workspace.scratch import scratch_folder
 from runners.workspace.tree import Tree
 
 __all__ = ["Survey", "compare", "copy_in", "copy_out", "put_folder", "snapshot", "survey"]
@@ -88,8 +88,8 @@ async def copy_in(  # noqa: PLR0913 - each is one choice of the caller
         source, include=include, plain=plain, limit_mib=limit_mib, max_files=max_files
     )
     tree, rules = seen.tree, seen.rules
-    with tempfile.TemporaryDirectory(prefix="stockade-in-") as scratch:
-        kept = archive or Path(scratch) / "in.tar"
+    with scratch_folder("in") as scratch:
+        kept = archive or scratch / "in.tar"
         tree = await write_while_putting(session, source, tree, kept, root)
     return CopiedIn(source, tree, rules, archive)
 
@@ -178,8 +178,8 @@ async def compare(
         gate = Gate(copied, Protected(protect))
         return take_out(copied, gate, tar, dest, limit_mib, git)
 
-    with tempfile.TemporaryDirectory(prefix="stockade-out-") as scratch:
-        return await asyncio.to_thread(read, Path(scratch) / "out.tar")
+    with scratch_folder("out") as scratch:
+        return await asyncio.to_thread(read, scratch / "out.tar")
 
 
 async def copy_out(
@@ -195,8 +195,8 @@ async def copy_out(
 
     ``protect`` are the names below which no change leaves the box; ``git`` is for `make_patch`.
     """
-    with tempfile.TemporaryDirectory(prefix="stockade-out-") as scratch:
-        tar = Path(scratch) / "out.tar"
+    with scratch_folder("out") as scratch:
+        tar = scratch / "out.tar"
         await session.get_tree(tar, root="workspace", limit_mib=limit_mib)
         gate = Gate(copied, Protected(protect))
         return await asyncio.to_thread(take_out, copied, gate, tar, dest, limit_mib, git)

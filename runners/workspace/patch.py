@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from runners.workspace.changes import Change
 from runners.workspace.git import find_git, run_git
 from runners.workspace.literal import literal_patch, quoted
 from runners.workspace.name import to_bytes
+from runners.workspace.scratch import scratch_folder
 from runners.workspace.tree import Item
 
 __all__ = ["Content", "Patch", "make_patch"]
@@ -76,16 +75,19 @@ def make_patch(
         return Patch(b"", (), "git" if chosen else "stockade")
     if not chosen:
         return Patch(literal_patch(changes, before, after), tuple(changes), "stockade")
-    with tempfile.TemporaryDirectory(prefix="stockade-patch-") as scratch:
+    with scratch_folder("patch") as scratch:
         for side, content in (("a", before), ("b", after)):
-            (Path(scratch) / side).mkdir()
+            (scratch / side).mkdir()
             for change in changes:
                 item = change.before if side == "a" else change.after
                 if item is not None:
                     place(
-                        os.path.join(to_bytes(scratch), to_bytes(side)), change.path, item, content
+                        os.path.join(to_bytes(str(scratch)), to_bytes(side)),
+                        change.path,
+                        item,
+                        content,
                     )
-        _, text = run_git(chosen, DIFF, Path(scratch))
+        _, text = run_git(chosen, DIFF, scratch)
     return Patch(with_plain_heads(text, changes), tuple(changes))
 
 
