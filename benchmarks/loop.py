@@ -22,6 +22,7 @@ from harness.tool import Execution, Tool
 POLICY = 'schema = 1\nname = "echo"\n[tools]\nallow = ["echo"]\n'
 STEPS = 10_000
 WINDOW = 1000
+RUNS = 4  # the first and the last steps of one run are seconds apart, and others work meanwhile
 TARGET_MICROSECONDS = 150.0
 TARGET_GROWTH = 1.2
 TARGET_MEMORY = 3.0
@@ -120,8 +121,9 @@ def best(window: list[float], size: int = 4) -> float:
 
 def main() -> list[Row]:
     """The time of a step, and how it grows from the first steps to the last."""
-    taken = times()
-    early, late = best(taken[10 : 10 + WINDOW]), best(taken[-WINDOW:])
+    runs = [times() for _ in range(RUNS)]
+    early = min(best(taken[10 : 10 + WINDOW]) for taken in runs)
+    late = min(best(taken[-WINDOW:]) for taken in runs)
     growth = late / early
     taken_bytes, transcript = memory()
     share = taken_bytes / transcript
