@@ -22,6 +22,8 @@ SIGKILL, SIGXCPU, SIGXFSZ = 9, 24, 25
 F_SETPIPE_SZ = 1031
 NOT_STARTED = 126
 PIPE_SIZE = 1 << 20
+TOP_UP = frames.WINDOW // 4
+"""Credit is given back in lumps; until then the harness has the rest of the window to send."""
 
 WAITING, RUNNING, DRAINING, OVER = range(4)
 
@@ -59,6 +61,7 @@ class Call:
         self.feed = -1
         self.input: list[memoryview] = []
         self.input_ended = False
+        self.owed = 0
         self.slot: Slot | None = None
         self.reason = ""  # why we ended it: timed_out, cancelled, killed_by_limit, lost
         self.limit = ""
@@ -108,9 +111,11 @@ class Call:
         if self.input_ended and not self.input:
             self.close_feed()
             return None
-        return (
-            frames.reply('{"t":"credit","c":%d,"n":%d}' % (self.number, taken)) if taken else None
-        )
+        self.owed += taken
+        if self.owed < TOP_UP:
+            return None
+        owed, self.owed = self.owed, 0
+        return frames.reply('{"t":"credit","c":%d,"n":%d}' % (self.number, owed))
 
     def close_feed(self) -> None:
         """The program sees the end of its input."""

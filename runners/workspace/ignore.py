@@ -57,6 +57,8 @@ class Ignore:
 
     def decides(self, path: str, *, folder: bool) -> bool | None:
         """True: ignored; False: taken back by ``!``; None: no pattern matches."""
+        if not self.patterns:
+            return None
         for pattern in reversed(self.patterns):
             if pattern.matches(path, folder=folder):
                 return not pattern.negated
