@@ -235,7 +235,7 @@ def test_the_workspace_of_a_docker_image_is_its_working_folder(
     )
     client = docker.from_env()
     tag = "stockade-test/app:1"
-    client.images.build(path=str(context), tag=tag, network_mode="none")
+    client.images.build(path=str(context), tag=tag, network_mode="none", rm=True, forcerm=True)
     try:
         task = TaskFolder(tmp_path / "pulled")
         box = f'network_mode = "no-network"\ndocker_image = "{tag}"\nworkdir = "/srv/app"\n'
