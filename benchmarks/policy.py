@@ -74,17 +74,22 @@ def rules_rows() -> list[Row]:
 
 
 def corpus_row() -> Row:
+    """Every command in several passes: what else the machine does lasts longer than one command."""
     policy = policies.load("python-dev")
-    times: list[float] = []
-    bases: list[float] = []
-    for argv in commands():
-        command, text = Command(argv), json.dumps(argv)
-        policy.judge(command, root="/testbed")
-        times.append(best(lambda c=command: policy.judge(c, root="/testbed"), 12, 3))
-        bases.append(best(lambda t=text: json.loads(t), 12, 3))
+    pairs = [(Command(argv), json.dumps(argv)) for argv in commands()]
+    times = [float("inf")] * len(pairs)
+    bases = list(times)
+    for _ in range(5):
+        for number, (command, text) in enumerate(pairs):
+            judged = best(lambda c=command: policy.judge(c, root="/testbed"), 6, 3)
+            times[number] = min(times[number], judged)
+            bases[number] = min(bases[number], best(lambda t=text: json.loads(t), 6, 3))
     times.sort()
     middle, base, slow = median(times), median(bases), times[int(len(times) * 0.99)]
-    figure = f"median {middle:.1f} us ({middle / base:.1f}x), slowest hundredth {slow:.0f} us"
+    figure = (
+        f"median {middle:.1f} us ({middle / base:.1f}x), "
+        f"slowest hundredth {slow:.0f} us ({slow / base:.0f}x)"
+    )
     ok = middle <= 5 * base and slow <= 25 * base
     return Row(f"verdict, {len(times)} real commands", figure, "median 5x, hundredth 25x", ok)
 
