@@ -223,7 +223,8 @@ async def begin_session(
         model=model_facts(job.model_name),
     )
     if earlier is not None:
-        check_locked(earlier, lock)
+        cure = "--accept-drift goes on all the same" if work.resumption is not None else ""
+        check_locked(earlier, lock, cure)
     work.folder.write_lock(lock)
     tell_box(work, session, lock)
     return session

@@ -115,10 +115,13 @@ def earlier_lock(task: str, folder: Path | None) -> tuple[Path, dict[str, Any]]:
     )
 
 
-def check_locked(earlier: tuple[Path, Mapping[str, Any]], new: Mapping[str, Any]) -> None:
+def check_locked(
+    earlier: tuple[Path, Mapping[str, Any]], new: Mapping[str, Any], cure: str = ""
+) -> None:
     """Refuse a run that is not made of what the earlier one was made of."""
     path, old = earlier
     lines = differences(old, new)
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
-        raise ConfigError(f"what the run is made of differs from {path}:\n{listed}")
+        end = f"\n{cure}" if cure else ""
+        raise ConfigError(f"what the run is made of differs from {path}:\n{listed}{end}")

@@ -75,6 +75,7 @@ def test_drift_stops_the_run_and_leaves_it_open(stockade: Any, run: Any) -> None
     accepted = stockade("runs", "resume", folder, "--accept-drift", "--rerun-unknown")
     assert (refused.code, accepted.code) == (2, 0), refused.err + accepted.err
     assert "workspace.digest: 'sha256:other' is now" in refused.err
+    assert "--accept-drift goes on all the same" in refused.err
 
 
 def test_a_run_that_ended_has_nothing_to_take_up(stockade: Any, run: Any) -> None:
