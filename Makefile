@@ -8,7 +8,7 @@ PEERS  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stockade/peers
 SOURCES := policies runners harness sandbox_images tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-peers demo examples test test-all trial again check lint type imports images bench bench-peers clean
+.PHONY: help setup setup-peers demo examples test test-all again check lint type imports images bench bench-peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,11 +47,8 @@ images: $(VENV)/.package ## build the image of the boxes (cached)
 test: setup ## the tests, without slow ones and without a network
 	@$(PYTEST) -m "not slow and not network"
 
-test-all: setup examples ## every test but those on trial
-	@$(PYTEST) -m "not trial"
-
-trial: setup examples ## long tests that are not yet proved steady (attacks, random kills)
-	@$(PYTEST) -m trial
+test-all: setup examples ## every test (about an hour)
+	@$(PYTEST)
 
 again: setup ## only the tests that failed in the last run
 	@$(PYTEST) --last-failed --last-failed-no-failures none

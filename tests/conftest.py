@@ -101,18 +101,3 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.fail(f"STOCKADE_REQUIRE names {box}, but {reason}", pytrace=False)
         if reason:
             pytest.skip(reason)
-
-
-TRIAL = (
-    "tests/contract/",
-    "tests/escape/",
-    "tests/runners/",
-    "tests/e2e/test_resume_kills.py",
-)
-"""Long tests that were not yet seen passing several times on an idle machine: `make trial`."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.nodeid.startswith(TRIAL) and item.get_closest_marker("slow") is not None:
-            item.add_marker("trial")
