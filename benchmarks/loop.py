@@ -29,7 +29,7 @@ TARGET_MEMORY = 3.0
 clock = time.perf_counter
 
 
-async def echo(arguments: dict[str, str], _: Execution) -> str:
+def echo(arguments: dict[str, str], _: Execution) -> str:
     return arguments["text"]
 
 
@@ -43,6 +43,7 @@ TOOL = Tool(
         "additionalProperties": False,
     },
     execute=echo,
+    inline=True,
 )
 
 

@@ -26,7 +26,7 @@ class Watched(NamedTuple):
     """
 
     ending: _Ending
-    task: asyncio.Task[Any]
+    task: asyncio.Future[Any]
 
 
 async def supervise(

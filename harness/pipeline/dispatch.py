@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,8 @@ from runners import RunnerError
 
 __all__ = ["Denial", "Dispatch"]
 
+TURN_NANOSECONDS = 2_000_000
+
 
 class Denial(Exception):  # noqa: N818 - a verdict, no error of ours
     """Raised by a body whose action the policy denied on a closer look; carries the text."""
@@ -41,6 +44,7 @@ class Dispatch:
     ledger: Ledger
     timeout_seconds: float
     grace_seconds: float
+    _turn: int = 0  # when the event loop had its last turn from here
 
     async def dispatch(self, case: Case) -> None:
         """Run a ready case to an outcome; only a broken box or log raises."""
@@ -103,8 +107,14 @@ class Dispatch:
         execution.begin(signal)
         seconds = tool.timeout_seconds or self.timeout_seconds
         try:
+            if tool.inline and not case.entry.is_coroutine:
+                work = await self._at_once(tool.execute, case.given, execution)
+                if isinstance(work, asyncio.Future):
+                    return _outcome(Watched("done", work), case, seconds)
+            else:
+                work = _work(case.entry, case.given, execution)
             watched = await supervise(
-                _work(case.entry, case.given, execution),
+                work,
                 signal=signal,
                 seconds=seconds,
                 grace_seconds=self.grace_seconds,
@@ -117,19 +127,51 @@ class Dispatch:
         return _outcome(watched, case, seconds)
 
 
+    async def _at_once(
+        self,
+        body: Callable[[Any, Execution], Any],
+        arguments: Any,  # noqa: ANN401
+        execution: Execution,
+    ) -> asyncio.Future[Any] | Coroutine[Any, Any, Any]:
+        """Call an inline function: what came of it, or the rest of the work if it gives such.
+
+        No task and no turn of the event loop for each, or they would be most of what a step
+        costs; but timers and signals are waited for by others, so every few milliseconds one.
+        """
+        now = perf_counter_ns()
+        if now - self._turn > TURN_NANOSECONDS:
+            await asyncio.sleep(0)
+            self._turn = perf_counter_ns()
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        try:
+            value = copy_context().run(body, arguments, execution)
+        except asyncio.CancelledError:
+            done.cancel()
+        except StopIteration as error:
+            done.set_exception(RuntimeError(f"the body raised {error!r}"))
+        except Exception as error:
+            done.set_exception(error)
+        else:
+            if inspect.isawaitable(value):
+                return _awaited(value)
+            done.set_result(value)
+        return done
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:  # noqa: ANN401
+    return await value
+
+
 def _late(execution: Execution) -> Callable[[], None]:
     return lambda: execution.end("timeout")
 
 
 async def _work(entry: Entry, arguments: Any, execution: Execution) -> Any:  # noqa: ANN401
-    """The body itself: coroutines here, plain functions in a thread, unless they say otherwise."""
+    """The body itself: coroutines here, plain functions in a thread."""
     body = entry.tool.execute
     if entry.is_coroutine:
         return await body(arguments, execution)
-    if entry.tool.inline:
-        value = body(arguments, execution)
-    else:
-        value = await in_thread(lambda: body(arguments, execution))
+    value = await in_thread(lambda: body(arguments, execution))
     return await value if inspect.isawaitable(value) else value
 
 
@@ -144,7 +186,7 @@ def _outcome(watched: Watched, case: Case, seconds: float) -> Success | Failure:
     return _finished(task, case)
 
 
-def _aborted(task: asyncio.Task[Any], case: Case, left: str) -> Failure:
+def _aborted(task: asyncio.Future[Any], case: Case, left: str) -> Failure:
     """A call that the cancellation met: its own failure is kept, a success is not one any more."""
     name = case.call.name
     why = "the run was cancelled" if case.signal.cancelled else "a hook cancelled it"
@@ -157,7 +199,7 @@ def _aborted(task: asyncio.Task[Any], case: Case, left: str) -> Failure:
     return Failure(FailureKind.ABORTED, message, "Cancelled")
 
 
-def _finished(task: asyncio.Task[Any], case: Case) -> Success | Failure:
+def _finished(task: asyncio.Future[Any], case: Case) -> Success | Failure:
     name = case.call.name
     if task.cancelled():
         return Failure(FailureKind.ABORTED, f"{name}: it cancelled itself", "Cancelled")

@@ -92,10 +92,11 @@ _blank = sha256()
 """Copying it is quicker than looking the algorithm up again for each record."""
 
 
-def chain_hash(previous: str, body: str) -> str:
+def chain_hash(previous: str, body: str | bytes) -> str:
     """The hash of a record, from the hash before it and its own text without the hash."""
     hasher = _blank.copy()
-    hasher.update((previous + body).encode("ascii"))
+    hasher.update(previous.encode("ascii"))
+    hasher.update(body if isinstance(body, bytes) else body.encode("ascii"))
     return hasher.hexdigest()
 
 

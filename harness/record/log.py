@@ -227,10 +227,11 @@ class EventLog:
         number = self._count
         text = (
             f'{{"seq":{number},"type":"{type}","run":{self._run_text},'
-            f'"at":"{self._stamp}.{micro:06d}Z","t":{t!r}{"," if members else ""}{members}'
+            f'"at":"{self._stamp}.{micro:06d}Z","t":{t!r}{"," if members else ""}{members}}}'
         )
-        digest = chain_hash(self._head, text + "}")
-        line = f'{text},"hash":"{digest}"}}\n'.encode()
+        body = text.encode("ascii")
+        digest = chain_hash(self._head, body)
+        line = b'%b,"hash":"%b"}\n' % (body[:-1], digest.encode("ascii"))
         if type in _GUARDED:
             self._guard()
         try:

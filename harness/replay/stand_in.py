@@ -84,7 +84,7 @@ def recorded_tools(tools: Iterable[Tool], run: Recollection) -> list[Tool]:
 def _stand_in(tool: Tool, calls: Mapping[tuple[int, str], RecalledCall]) -> Tool:
     given: dict[str, str] = {}  # by call id: the content that was recorded
 
-    async def execute(arguments: object, execution: Execution) -> str:
+    def execute(arguments: object, execution: Execution) -> str:
         del arguments
         call = calls.get((execution.step, execution.call_id))
         if call is None or call.result is None:
@@ -109,6 +109,6 @@ def _stand_in(tool: Tool, calls: Mapping[tuple[int, str], RecalledCall]) -> Tool
         parse=None,
         facts=None,
         finalize=finalize,
-        inline=False,
+        inline=True,
         timeout_seconds=None,
     )
