@@ -6,13 +6,12 @@ test pass. They are found by comparing the result with what went in.
 
 from __future__ import annotations
 
-import configparser
+import re
 import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 from runners.workspace.changes import Change, changes
 from runners.workspace.tree import Item, Tree
@@ -31,12 +30,17 @@ ON_START = {
     ".pytest.toml": "it configures pytest",
     "pyvenv.cfg": "it makes a folder an environment of Python",
     ".coveragerc": "it configures coverage, which can load plugins",
+    ".coveragerc.toml": "it configures coverage, which can load plugins",
 }
-SECTIONS = {
-    "tox.ini": ("pytest", "tool:pytest"),
-    "setup.cfg": ("tool:pytest", "pytest"),
-    "pyproject.toml": ("tool.pytest",),
-}
+SHARED = frozenset({"tox.ini", "setup.cfg", "pyproject.toml"})
+"""Files that configure the test tool beside other things."""
+
+TOOLS = ("pytest", "coverage")
+"""What a header or a table of those is about where it counts."""
+
+PLAIN_HEADER = re.compile(r"\[[^][#;\x00-\x1f\x7f-\x9f\u2028\u2029]*\][ \t]*")
+"""A line that every reader of such files takes for a header, and for the same one."""
+
 TEST_TOOLS = frozenset(
     {
         "pytest",
@@ -108,29 +112,53 @@ def shadow(path: PurePosixPath, after: Tree) -> str | None:
 
 def section(change: Change, read_before: Read, read_after: Read) -> str | None:
     """Why a configuration file counts: what it says about the test tool changed."""
-    names = SECTIONS.get(PurePosixPath(change.path).name.casefold())
-    if names is None or change.after is None:
+    if PurePosixPath(change.path).name.casefold() not in SHARED or change.after is None:
         return None
     if change.after.kind != "file":
         return "it is a link where the test tool's configuration is"
-    old = (
-        sections(change.path, read_before(change.path, change.before), names)
-        if (change.before is not None and change.before.kind == "file")
-        else {}
-    )
-    new = sections(change.path, read_after(change.path, change.after), names)
+    old: object = ([], None)
+    if change.before is not None and change.before.kind == "file":
+        old = said(change.path, read_before(change.path, change.before))
+    new = said(change.path, read_after(change.path, change.after))
     return None if old == new else "its part about pytest changed"
 
 
-def sections(path: str, data: bytes, names: tuple[str, ...]) -> dict[str, Any]:
-    """What a configuration file says under some names; unreadable text counts as it is."""
+def said(path: str, data: bytes) -> tuple[list[str], object]:
+    """What a configuration file may say of the test tool, to any of its readers."""
     text = data.decode("utf-8", "replace")
+    return lines_about(text), tables(text) if path.casefold().endswith(".toml") else None
+
+
+def lines_about(text: str) -> list[str]:
+    """The lines below headers that name the test tool, comments and all.
+
+    Readers differ in what they take for a header and where a line ends: one cuts at a comment
+    mark inside the brackets, one breaks lines at a form feed. So whatever may be such a header
+    begins a part, and only a header that is one to all of them ends it.
+    """
+    lines = []
+    within = False
+    for line in re.split(r"\r\n|\r|\n", text):
+        if PLAIN_HEADER.fullmatch(line):
+            within = about(line)
+        elif any(piece.lstrip(" \t\ufeff").startswith("[") for piece in line.splitlines()):
+            within = within or about(line)
+        if within and line.strip():
+            lines.append(line)
+    return lines
+
+
+def about(line: str) -> bool:
+    """Whether a line names the test tool."""
+    return any(tool in line.casefold() for tool in TOOLS)
+
+
+def tables(text: str) -> object:
+    """What a TOML file says of the test tool, however its tables are written."""
     try:
-        if path.casefold().endswith(".toml"):
-            tool = tomllib.loads(text).get("tool", {})
-            return {"pytest": tool["pytest"]} if "pytest" in tool else {}
-        parser = configparser.RawConfigParser(strict=False)
-        parser.read_string(text)
-        return {name: dict(parser[name]) for name in names if parser.has_section(name)}
-    except (tomllib.TOMLDecodeError, configparser.Error, RecursionError):
-        return {"unreadable": text} if "pytest" in text else {}
+        tool = tomllib.loads(text).get("tool", {})
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text if about(text) else None
+    if not isinstance(tool, dict):
+        return None
+    return {name: tool[name] for name in TOOLS if name in tool} or None

@@ -57,6 +57,16 @@ def found(folder: Path, after: Spec, before: Spec = BEFORE) -> dict[str, str]:
         ("setup.cfg", b"[metadata]\nname = x\n[tool:pytest]\naddopts = -p evil\n"),
         ("pyproject.toml", b'[tool.pytest.ini_options]\naddopts = "-p evil"\n'),
         ("pyproject.toml", b"[tool.pytest.ini_options\nbroken"),
+        ("pyproject.toml", b'tool = {pytest = {ini_options = {addopts = "-p evil"}}}'),
+        ("pyproject.toml", b'[tool.coverage.run]\nplugins = ["evil"]\n'),
+        ("tox.ini", b"[pytest] #]\naddopts = -p evil\n"),
+        ("tox.ini", b"[pytest];]\naddopts = -p evil\n"),
+        ("tox.ini", b"\xef\xbb\xbf[pytest]\naddopts = -p evil\n"),
+        ("tox.ini", b"[tox]\nx = y\x0c[pytest]\x0caddopts = -p evil\n"),
+        ("tox.ini", b"[tox]\r[pytest]\raddopts = -p evil\r"),
+        ("setup.cfg", b"[tool:pytest] ;]\naddopts = -p evil\n"),
+        ("setup.cfg", b"[tool:pytest]\naddopts = -q\n [x]\n[y\n -p evil\n"),
+        ("setup.cfg", b"[coverage:run]\nplugins = evil\n"),
     ],
 )
 def test_a_start_up_file_is_found(tmp_path: Path, path: str, content: bytes) -> None:
@@ -73,6 +83,8 @@ def test_a_start_up_file_is_found(tmp_path: Path, path: str, content: bytes) -> 
         ("json.txt", b""),
         ("tox.ini", b"[tox]\nenvlist = py\n"),
         ("setup.cfg", b"[metadata]\nname = y\n[tool:pytest]\naddopts = -q\n"),
+        ("setup.cfg", b"[metadata]\nname = x\n\n[tool:pytest]\naddopts = -q\n\n[x]\ny = [1]\n"),
+        ("setup.cfg", b"[options.extras_require]\ntests = pytest\n[tool:pytest]\naddopts = -q\n"),
         ("pyproject.toml", b'[project]\nname = "y"\n[tool.pytest.ini_options]\naddopts = "-q"\n'),
     ],
 )
