@@ -55,6 +55,7 @@ def build(dockerfile: Path, images: Images, say: Callable[[str], None]) -> str:
     with scratch_folder("build") as folder:
         context = folder / "context"
         shutil.copytree(dockerfile.parent, context, symlinks=True)
+        (context / dockerfile.name).unlink()  # it may be a link that leads anywhere
         (context / dockerfile.name).write_text(based_on(text, images), encoding="utf-8")
         try:
             sandbox_images.build(

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Protocol
 
 from harness.run.agent import run_own
+from harness.run.outgoing import listed
+from harness.run.shelf import PUBLISHED, STAGED, Row, Shelf, is_folder
 from harness.run.work import Work, tell
 from harness.task.task import Collect, Kept
 from policies import Limits, Pipeline, Stage
 from runners import Session
-from runners.workspace import read_archive
+from runners.workspace import read_archive, shown
 
 __all__ = ["KEPT", "keep_files"]
 
 KEPT = "kept"
 """The folder of a run that holds them, with a list: ``manifest.json``."""
 
-PUBLISHED = "artifacts"
-"""The folder below the box's logs whose content is always kept."""
-
-STAGED = ".kept"
 LIMIT_MIB = 64
 
 
@@ -50,6 +46,8 @@ async def keep_files(session: Session, work: Work, said: Keeps, dest: Path) -> P
         limits = replace(Limits(), wall_seconds=hook.seconds)
         await run_own(session, work, f"collect {index}", ("bash", "-c", hook.command), limits)
     logs = session.paths["logs"]
+    if said.kept:  # of an earlier step, or planted
+        await session.run(Pipeline((Stage(("rm", "-rf", "--", f"{logs}/{STAGED}")),)))
     for index, one in enumerate(said.kept):
         await stage(session, f"{logs}/{STAGED}/{index}", one)
     if not said.kept and await empty(session):
@@ -58,25 +56,23 @@ async def keep_files(session: Session, work: Work, said: Keeps, dest: Path) -> P
     await session.get_tree(archive, root="logs", limit_mib=LIMIT_MIB)
     rows = await asyncio.to_thread(unpack, archive, tree, said.kept, dest)
     for row in rows:
-        if row["status"] != "kept":
-            tell(work, "kept", f"{row['source']}: {row['status']}")
+        if row.status != "kept":
+            tell(work, "kept", f"{shown(row.source)}: {row.status}")
+        elif row.left_out:
+            tell(work, "kept", f"not kept: {listed(row.left_out)}")
     published = work.scratch / PUBLISHED
     return published if published.exists() else None
 
 
-def unpack(
-    archive: Path, tree: Path, kept: tuple[Kept, ...], dest: Path
-) -> Sequence[dict[str, Any]]:
+def unpack(archive: Path, tree: Path, kept: tuple[Kept, ...], dest: Path) -> Sequence[Row]:
     """Lay out what came, list it, and set apart what the box published."""
     published = tree.parent / PUBLISHED
     for old in (tree, published):
         shutil.rmtree(old, ignore_errors=True)
-    read_archive(archive, tree, limit_bytes=LIMIT_MIB << 20)
+    came = read_archive(archive, tree, limit_bytes=LIMIT_MIB << 20)
     archive.unlink()
-    rows = list(lay_out(tree, kept, dest))
-    dest.mkdir(parents=True, exist_ok=True)
-    (dest / "manifest.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    if (tree / PUBLISHED).is_dir():
+    rows = Shelf(dest, tree, came.left_out).fill(kept)
+    if is_folder(tree / PUBLISHED):
         published.mkdir()
         (tree / PUBLISHED).rename(published / PUBLISHED)
     return rows
@@ -94,49 +90,3 @@ async def stage(session: Session, place: str, one: Kept) -> None:
     """Copy a path of the box to where it can be fetched from; links stay links."""
     await session.run(Pipeline((Stage(("mkdir", "-p", place)),)))
     await session.run(Pipeline((Stage(("cp", "-a", "--", one.source, f"{place}/it")),)))
-
-
-def lay_out(tree: Path, kept: tuple[Kept, ...], dest: Path) -> Iterator[dict[str, Any]]:
-    """Move what was fetched to where it is asked for; the first claim on a place wins."""
-    taken: list[PurePosixPath] = []
-    for index, one in enumerate(kept):
-        found, place = tree / STAGED / str(index) / "it", PurePosixPath(one.place)
-        status = "kept"
-        if any(overlap(place, other) for other in taken):
-            status = "its place is taken"
-        elif not found.exists():
-            status = "is not there"
-        else:
-            taken.append(place)
-            copy(found, dest / place, one.exclude)
-        yield {"source": one.source, "destination": one.place, "status": status}
-    if (tree / PUBLISHED).is_dir():
-        copy(tree / PUBLISHED, dest / "logs" / PUBLISHED, ())
-        where = f"logs/{PUBLISHED}"
-        yield {"source": f"/{where}", "destination": where, "status": "kept"}
-
-
-def overlap(one: PurePosixPath, two: PurePosixPath) -> bool:
-    """Whether one path lies below the other."""
-    return one == two or one in two.parents or two in one.parents
-
-
-def copy(found: Path, place: Path, exclude: tuple[str, ...]) -> None:
-    """A file or a folder without what is excluded; links are not followed."""
-
-    def unwanted(folder: str, names: list[str]) -> set[str]:
-        below = Path(folder).relative_to(found)
-        return {
-            name
-            for name in names
-            if any(
-                fnmatchcase(name, pattern) or fnmatchcase(str(below / name), pattern)
-                for pattern in exclude
-            )
-        }
-
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if found.is_dir() and not found.is_symlink():
-        shutil.copytree(found, place, symlinks=True, ignore=unwanted, dirs_exist_ok=True)
-    else:
-        shutil.copy2(found, place, follow_symlinks=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from harness.task import Step
 from harness.verify import Verdict, Verification
 from policies import Budgets
 from runners import Session
-from runners.workspace import put_folder
+from runners.workspace import lay, put_folder
 
 __all__ = ["Scaffold", "work_in_steps"]
 
@@ -93,8 +92,9 @@ async def work_in_steps(job: Job, work: Work, state: State, scaffold: Scaffold) 
 def part_of(job: Job, step: Step, budgets: Budgets, scratch: Path) -> Job:
     """A step as a job of its own, with what is left of the budgets."""
     tests = scratch / "tests" / step.name
+    tests.mkdir(parents=True)
     for folder in step.tests:
-        shutil.copytree(folder, tests, symlinks=True, dirs_exist_ok=True)
+        lay(folder, "", tests, "")
     task = replace(
         job.task,
         instruction=step.instruction,

@@ -6,14 +6,15 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from harness.task.table import Name, Table, fault
 
-__all__ = ["Artifact", "ArtifactTable", "Service"]
+__all__ = ["MANIFEST", "Artifact", "ArtifactTable", "Service"]
 
 SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 MAIN = "main"
+MANIFEST = "manifest.json"
 
 
 def service_name(text: str) -> str:
@@ -27,6 +28,8 @@ def box_path(text: str) -> str:
     """A path in the box."""
     if ".." in PurePosixPath(text).parts:
         raise fault("contains '..'", "write the path without it")
+    if "\0" in text:
+        raise fault("holds a NUL", "write the path without it")
     return text
 
 
@@ -35,8 +38,8 @@ def host_path(text: str) -> str | None:
     path = PurePosixPath(text)
     if "\\" in text or path.is_absolute() or ".." in path.parts:
         raise fault("leads out of the folder", "write a relative path with forward slashes")
-    if text.rstrip("/") == "manifest.json":
-        raise fault("is the list of what was kept", "name another file")
+    if "\0" in text:
+        raise fault("holds a NUL", "write the path without it")
     return text or None
 
 
@@ -51,11 +54,20 @@ class ArtifactTable(Table):
     exclude: list[str] = Field(default_factory=list)
     service: Service | None = None
 
+    @model_validator(mode="after")
+    def has_a_place(self) -> ArtifactTable:
+        """A place of its own: neither the folder of artifacts itself nor the list in it."""
+        key = "destination" if self.destination else "source"
+        if not self.place.parts:
+            raise fault("names the folder of artifacts itself", "add a destination below it", key)
+        if self.place.parts[0] == MANIFEST:
+            raise fault("is the list of what was kept", "add another destination", key)
+        return self
+
     @property
     def place(self) -> PurePosixPath:
         """Where it goes below the folder of artifacts."""
-        path = PurePosixPath(self.destination or self.source)
-        return PurePosixPath(*[part for part in path.parts if part != "/"])
+        return PurePosixPath((self.destination or self.source).lstrip("/"))
 
     @property
     def of_main(self) -> bool:

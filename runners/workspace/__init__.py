@@ -15,6 +15,7 @@ from runners.workspace.copying import (
 )
 from runners.workspace.digest import digest
 from runners.workspace.guard import Guard, PutAside
+from runners.workspace.layer import lay
 from runners.workspace.leave import Rules
 from runners.workspace.name import shown
 from runners.workspace.patch import Patch, make_patch
@@ -50,6 +51,7 @@ __all__ = [
     "copy_out",
     "digest",
     "flags",
+    "lay",
     "make_patch",
     "put_folder",
     "read_archive",

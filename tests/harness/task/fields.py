@@ -174,6 +174,13 @@ BROKEN: list[tuple[str, Any]] = [
 
 STRICTER: list[tuple[str, Any]] = [
     ("schema_version", "2.0"),
+    ("artifacts.1.destination", "./manifest.json"),
+    ("artifacts.1.destination", "manifest.json/x"),
+    ("artifacts.1.destination", "."),
+    ("artifacts.1.destination", "x\0"),
+    ("artifacts", ["/manifest.json"]),
+    ("artifacts", ["/"]),
+    ("artifacts", ["x\0"]),
     ("agent.timeout_sec", -1),
     ("environment.memory_mb", 0),
     ("environment.workdir", "app"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.task import Check, Problem, TaskError, load_task
+from harness.task import Check, Kept, Problem, TaskError, load_task
 
 MINIMAL = 'schema_version = "1.4"\n[environment]\nnetwork_mode = "no-network"\n'
 
@@ -65,6 +65,14 @@ def test_our_own_table_says_policy_image_workspace_script_and_the_strong_verifie
         tests=("test_it.py::test_one",),
         left_out=("conftest.py",),
     )
+
+
+@pytest.mark.parametrize("source", ["/etc/x", "//etc/x", "///etc//./x", "etc/x"])
+def test_what_is_kept_goes_below_its_folder_however_its_path_is_written(
+    folder: Path, source: str
+) -> None:
+    (folder / "task.toml").write_text(f'artifacts = ["{source}"]\n{MINIMAL}')
+    assert load_task(folder).kept == (Kept(source, "etc/x"),)
 
 
 def test_old_names_are_read_as_the_new_ones(folder: Path) -> None:
@@ -159,7 +167,7 @@ def test_a_link_out_of_the_task_folder_is_refused(folder: Path, tmp_path: Path) 
     (tmp_path / "elsewhere").mkdir()
     (folder / "ws").symlink_to(tmp_path / "elsewhere")
     text = MINIMAL + '[metadata.stockade]\nworkspace = "ws"\n'
-    assert problems(folder, text) == ["task.toml: ws"]
+    assert problems(folder, text) == ["ws: "]
 
 
 @pytest.mark.parametrize("path", ["../ws", "/etc", "a/../../b"])
