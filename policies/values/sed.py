@@ -1,4 +1,10 @@
-"""SED: scripts of sed that can neither run a program nor open a file."""
+"""SED: scripts of sed that can neither run a program nor open a file.
+
+sed joins the scripts of several ``-e`` with newlines, so a piece that leaves something open would
+change what the next one means. Each piece is therefore whole: it closes its braces, its last text
+ends in it, and it does not end with a back-slash. What two releases of sed read in two ways is
+refused, too.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +22,18 @@ SIMPLE = re.compile(
 )
 """The scripts that most people write; what they match is in the subset without being read."""
 
-TEXT_LINE = re.compile(r"(?:[^\\\n]|\\(?:.|\n|$))*")
+TEXT = re.compile(r"(?:\\\n[ \t]*+|[ \t]*+(?!\\[ \t]*\\?\n))(?:[^\\\n]|\\.|\\\n(?=.))++(?=\n|\Z)")
+"""What stands behind ``a`` and its blanks: on the same line, or on lines that a back-slash
+continues. One that is followed by blanks and the end of the line is read in two ways."""
+BRACKET = re.compile(r"\^?\]?(?:\[:[a-z]+:\]|\[(?![.:=])|[^]\[\\\n]|\\(?!\]))*+\]")
+"""A bracket expression behind its first bracket; only named classes nest in it."""
 BLANKS = re.compile(r"[ \t\n;]*")
 ADDRESS = r"(?:[0-9]{1,18}|\$|/(?:[^/\\\[\n]|\\[^\n])*+/)"
 ADDRESSES = re.compile(rf"(?:{ADDRESS}(?:,{ADDRESS})?[ \t]*+)?+(?=[pdDPnNgGhHxq=saicy{{}}])")
 """Addresses without steps, flags and brackets, before a command of the subset."""
 PLAIN = frozenset("pdDPnNgGhHxq={}")
-USUAL_MARKS = frozenset("/|,#:@!%;_~+=")
+MARKS = frozenset("/|,#:@!%_~+=-^*?.\"'<>")
+"""What may stand around the parts of ``s``, ``y`` and expressions: never what ends a command."""
 SUBSTITUTE_FLAGS = frozenset("gpiImM0123456789")
 TEXT_COMMANDS = frozenset("aic")
 
@@ -96,11 +107,8 @@ class Script:
             self.at += 1
             self.delimited("/", regular=True)
         elif character == "\\":
-            mark = self.text[self.at + 1 : self.at + 2]
-            if mark in ("", "\n", "\\"):
-                raise RefusedError
-            self.at += 2
-            self.delimited(mark, regular=True)
+            self.at += 1
+            self.delimited(self.mark(), regular=True)
         else:
             return False
         self.skip("IM")
@@ -112,47 +120,32 @@ class Script:
         if self.at == start or self.at - start > 18:
             raise RefusedError
 
-    def delimited(self, mark: str, *, regular: bool) -> None:
-        """Go past the next unescaped mark; inside a bracket of an expression it is a character."""
-        if mark in USUAL_MARKS:
-            found = ordinary(mark, regular=regular).match(self.text, self.at)
-            self.at = found.end() if found is not None else self.at
+    def delimited(self, mark: str, *, regular: bool = False, lines: bool = False) -> None:
+        """Go past the next unescaped mark; inside a bracket of an expression it is a character.
+
+        A line ends only in the replacement of ``s`` (``lines``), and only behind a back-slash.
+        """
         while True:
+            found = ordinary(mark, regular=regular, lines=lines).match(self.text, self.at)
+            self.at = found.end() if found is not None else self.at
             character = self.peek()
-            if not character or (character == "\n" and regular):
-                raise RefusedError
             self.at += 1
             if character == mark:
                 return
-            if character == "\\":
-                if not self.peek():
-                    raise RefusedError
-                self.at += 1
-            elif character == "[" and regular:
-                self.bracket()
+            if character != "[" or not regular:
+                raise RefusedError
+            self.bracket(mark)
 
-    def bracket(self) -> None:
+    def bracket(self, mark: str) -> None:
         """Go past a bracket expression, in which the mark is an ordinary character.
 
-        A back-slash before the closing bracket is read in two ways: refused.
+        A back-slash before the closing bracket, and a mark beside a named class, are read in two
+        ways: refused.
         """
-        self.skip("^")
-        if self.peek() == "]":
-            self.at += 1
-        while True:
-            character = self.peek()
-            if not character or character == "\n":
-                raise RefusedError
-            self.at += 1
-            if character == "]":
-                return
-            if character == "\\" and self.peek() == "]":
-                raise RefusedError
-            if character == "[" and self.peek() and self.peek() in ".:=":
-                close = self.text.find(self.peek() + "]", self.at + 1)
-                if close < 0:
-                    raise RefusedError
-                self.at = close + 2
+        found = BRACKET.match(self.text, self.at)
+        if found is None or ("[:" in found[0] and mark in found[0]):
+            raise RefusedError
+        self.at = found.end()
 
     def command(self) -> None:
         character = self.peek()
@@ -178,14 +171,20 @@ class Script:
                 self.skip(" \t")
                 self.skip("0123456789")
         elif character == "#":
-            if self.at == 1 and self.peek() == "n":
-                raise RefusedError
-            end = self.text.find("\n", self.at)
-            self.at = len(self.text) if end < 0 else end
+            self.comment()
             return
         else:
             raise RefusedError
         self.separator()
+
+    def comment(self) -> None:
+        """To the end of the line; ``#n`` in front is an option, a last back-slash reads on."""
+        if self.at == 1 and self.peek() == "n":
+            raise RefusedError
+        end = self.text.find("\n", self.at)
+        self.at = len(self.text) if end < 0 else end
+        if self.text[self.at - 1] == "\\":
+            raise RefusedError
 
     def separator(self) -> None:
         self.skip(" \t")
@@ -194,7 +193,7 @@ class Script:
 
     def mark(self) -> str:
         mark = self.peek()
-        if not mark or mark in "\\\n; ":
+        if mark not in MARKS:
             raise RefusedError
         self.at += 1
         return mark
@@ -202,32 +201,30 @@ class Script:
     def substitution(self) -> None:
         mark = self.mark()
         self.delimited(mark, regular=True)
-        self.delimited(mark, regular=False)
+        self.delimited(mark, lines=True)
         while self.peek() and self.peek() in SUBSTITUTE_FLAGS:
             self.at += 1
 
     def transliteration(self) -> None:
         mark = self.mark()
-        self.delimited(mark, regular=False)
-        self.delimited(mark, regular=False)
+        self.delimited(mark)
+        self.delimited(mark)
 
     def plain_text(self) -> None:
         """``a text`` to the end of the line; a back-slash continues it."""
         self.skip(" \t")
-        if self.peek() == "\\":
-            self.at += 1
-            self.skip(" \t")
-            if self.peek() == "\n":
-                self.at += 1
-        found = TEXT_LINE.match(self.text, self.at)
-        self.at = found.end() if found is not None else len(self.text)
+        found = TEXT.match(self.text, self.at)
+        if found is None:
+            raise RefusedError
+        self.at = found.end()
 
 
 @cache
-def ordinary(mark: str, *, regular: bool) -> re.Pattern[str]:
-    """What goes on: no mark, no bracket of an expression, no line's end in one."""
-    ends = re.escape(mark) + (r"\[\n" if regular else "")
-    return re.compile(rf"(?:[^\\{ends}]|\\(?:.|\n))*+")
+def ordinary(mark: str, *, regular: bool, lines: bool) -> re.Pattern[str]:
+    """What goes on: no mark, no bracket of an expression, no line's end but an escaped one."""
+    ends = re.escape(mark) + (r"\[" if regular else "")
+    escaped = r"\\(?:.|\n)" if lines else r"\\."
+    return re.compile(rf"(?:[^\\\n{ends}]|{escaped})*+")
 
 
 def sed_check(word: str, place: Place) -> str | None:  # noqa: ARG001
@@ -236,6 +233,8 @@ def sed_check(word: str, place: Place) -> str | None:  # noqa: ARG001
         return "empty-word"
     if len(word) > 4096:
         return "value-range"
+    if word[-1] == "\\":
+        return "value-type"
     if word.isascii() and word.isprintable():
         if SIMPLE.fullmatch(word) is not None:
             return None

@@ -19,6 +19,7 @@ find . -name a.txt -execdir {evil} {} ;
 sort --compress-program={evil} -S 1k big.txt
 sed 1e{evil} a.txt
 sed s|one|./evil|e a.txt
+sed 's,[^^]*,./evil #],e#,' a.txt
 tar -tf a.tar -I {evil}
 tar -cf b.tar a.txt big.txt --checkpoint=1 --checkpoint-action=exec={evil}
 tar -xf a.tar --to-command={evil}
