@@ -22,6 +22,7 @@ from runners.workspace import (
     Guard,
     LeftOut,
     Survey,
+    Trace,
     apply_changes,
     compare,
     copy_in,
@@ -123,14 +124,25 @@ class Workspace:
         return changes
 
     async def put_aside(self) -> None:
-        """When the box is closed: what was made in place at a protected name gets another."""
+        """When the box is closed: undo what no box may leave in a folder, and say what else is."""
         if self.guard is None:
             return
-        for found in await asyncio.to_thread(self.guard.put_aside, f"stockade-{self.work.run}"):
-            text = f"{shown(found.path)} was made in the box; it is now {shown(found.now)}"
-            if not found.now:
-                text = f"{shown(found.path)}: look at it, it could not be put aside"
-            self.work.events.emit(Notice("put-aside", text))
+        for trace in await asyncio.to_thread(self.guard.settle, f"stockade-{self.work.run}"):
+            self.work.events.emit(Notice("put-aside", told(trace)))
+
+
+def told(trace: Trace) -> str:
+    """What a box left in a folder, for people."""
+    path, other = shown(trace.path), shown(trace.other)
+    if trace.kind == "made" and trace.other:
+        return f"{path} was made in the box; it is now {other}"
+    if trace.kind == "moved":
+        return f"{path} was moved in the box; it was {other}"
+    if trace.kind == "cleared":
+        return f"{path} was made set-uid or set-gid in the box; it is no longer"
+    if trace.kind == "privileged":
+        return f"{path} was made set-uid or set-gid in the box; take that away with chmod a-s"
+    return f"{path}: look at it, it could not be put aside"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from runners.workspace.copying import (
     survey,
 )
 from runners.workspace.digest import digest
-from runners.workspace.guard import Guard, PutAside
+from runners.workspace.guard import Guard, Trace
 from runners.workspace.layer import lay
 from runners.workspace.leave import Rules
 from runners.workspace.name import shown
@@ -39,10 +39,10 @@ __all__ = [
     "LeftOut",
     "Patch",
     "Protected",
-    "PutAside",
     "Rules",
     "Startup",
     "Survey",
+    "Trace",
     "Tree",
     "apply_changes",
     "changes",

@@ -2,7 +2,8 @@
 
 What stands there at the start is bound read-only. A bind protects no name that does not exist yet,
 and follows a folder that is moved; so what stands at a protected name in the end, and did not at
-the start, gets another name that no tool looks for.
+the start, gets another name that no tool looks for. What merely moved with a folder above it is
+what it was, and stays. Set-uid and set-gid bits go as well (see `privilege.py`).
 """
 
 from __future__ import annotations
@@ -12,22 +13,33 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from runners.errors import WorkspaceError
 from runners.supervisor.walk import Walk
 from runners.workspace.name import shown, to_bytes, to_text
+from runners.workspace.privilege import Identity, Privileges, identity
 from runners.workspace.protect import PROTECTED, Protected
 from runners.workspace.scan import MAX_SEEN, open_source
 
-__all__ = ["Guard", "PutAside"]
+__all__ = ["Guard", "Trace"]
 
 
 @dataclass(frozen=True, slots=True)
-class PutAside:
-    """A path that was made at a protected name, and what it is called now ("": it could not)."""
+class Trace:
+    """What a box left in a folder that nobody should come upon unawares.
 
+    Attributes:
+        kind: ``made`` at a protected name, ``moved`` with a protected one, ``cleared`` of set-uid
+            or set-gid bits; ``privileged`` and ``unseen``: nothing could be done about it.
+        path: where it is; of what was made, where it was.
+        other: of what was made its name now ("": it could not be renamed), of what was moved its
+            earlier path.
+    """
+
+    kind: Literal["cleared", "made", "moved", "privileged", "unseen"]
     path: str
-    now: str
+    other: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +49,14 @@ class Guard:
     Attributes:
         folder: the operator's.
         protected: the names.
-        standing: device and inode by path, outermost paths only.
+        standing: what stood at them by path, outermost paths only.
+        privileges: the set-uid and set-gid bits of the others.
     """
 
     folder: Path
     protected: Protected
-    standing: dict[str, tuple[int, int]]
+    standing: dict[str, Identity]
+    privileges: Privileges
 
     @classmethod
     def begin(cls, folder: Path, names: Iterable[str] = PROTECTED) -> Guard:
@@ -55,30 +69,39 @@ class Guard:
                 f"{shown(path)} of {folder} cannot be looked at ({reason}), so nobody can say "
                 "what is to be protected in place; leave --in-place out"
             )
-        return cls(folder, protected, found)
+        privileges = Privileges.begin(folder, frozenset(found.values()))
+        return cls(folder, protected, found, privileges)
 
     @property
     def paths(self) -> tuple[str, ...]:
         """What is to be bound read-only."""
         return tuple(self.standing)
 
-    def put_aside(self, mark: str) -> list[PutAside]:
-        """Rename what was made at a protected name; call it when no program runs any more."""
+    def settle(self, mark: str) -> list[Trace]:
+        """Undo what is to be undone; call it when no program runs any more."""
         found, bounds = look(self.folder, self.protected)
-        done = [
-            PutAside(path, rename(self.folder, path, mark))
-            for path, identity in found.items()
-            if self.standing.get(path) != identity
+        traces = [
+            self.judge(path, known, found, mark)
+            for path, known in found.items()
+            if self.standing.get(path) != known
         ]
-        return [*done, *(PutAside(path, "") for path, _ in bounds)]
+        cleared, unseen = self.privileges.clear()
+        traces += [Trace("cleared" if one.done else "privileged", one.path) for one in cleared]
+        unseen = sorted({*unseen, *(path for path, _ in bounds)})
+        return traces + [Trace("unseen", path) for path in unseen]
+
+    def judge(self, path: str, now: Identity, found: dict[str, Identity], mark: str) -> Trace:
+        """What is at a protected name now: a thing that moved, or one that is put aside."""
+        for earlier, known in self.standing.items():
+            if known == now and found.get(earlier) != known:
+                return Trace("moved", path, earlier)
+        return Trace("made", path, rename(self.folder, path, mark))
 
 
-def look(
-    folder: Path, protected: Protected
-) -> tuple[dict[str, tuple[int, int]], list[tuple[str, str]]]:
+def look(folder: Path, protected: Protected) -> tuple[dict[str, Identity], list[tuple[str, str]]]:
     """The outermost protected paths of a folder, and where nobody could look."""
     root = open_source(folder)
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, Identity] = {}
     try:
         walk = Walk(root, MAX_SEEN)
         for item in walk:
@@ -88,7 +111,7 @@ def look(
             walk.skip()
             with suppress(FileNotFoundError):
                 status = os.stat(item.name, dir_fd=item.folder, follow_symlinks=False)
-                found[path] = (status.st_dev, status.st_ino)
+                found[path] = identity(status)
         return found, [(to_text(path), reason) for path, reason in walk.bounds]
     finally:
         os.close(root)

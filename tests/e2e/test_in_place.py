@@ -91,6 +91,39 @@ def test_nothing_of_a_box_stays_at_a_protected_name(stockade, box, task) -> None
     assert f".vscode was made in the box; it is now .vscode.{mark}" in done.err
 
 
+RAISE = """
+import os
+for name, mode in (("made", 0o4755), ("calc.py", 0o4644)):
+    open(name, "a").close()
+    try:
+        os.chmod(name, mode)
+    except PermissionError:
+        print(name, "refused")
+os.mkdir("shared")
+os.chmod("shared", 0o2775)
+os.rename("sub", "sub2")
+"""
+
+
+def test_no_bit_that_gives_away_the_owner_stays_and_what_moved_is_named(
+    stockade, each_box, task
+) -> None:
+    (task.workspace / "sub/.git/hooks").mkdir(parents=True)
+    open_to_its_owner(task)
+    done = stockade(
+        "run", "--instruction", "x", "--workspace", task.workspace, "--in-place",
+        "--policy", stockade.policy, "--runner", each_box,
+        "--model", task.script([("run_command", {"argv": ["python3", "-c", RAISE]})], SCRIPT[1]),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    modes = {path.name: path.stat().st_mode & 0o6000 for path in task.workspace.rglob("*")}
+    assert {name for name, mode in modes.items() if mode} == set()
+    assert {"made", "shared"} <= set(modes)
+    assert "shared was made set-uid or set-gid in the box; it is no longer" in done.err
+    assert "sub2/.git was moved in the box; it was sub/.git" in done.err
+    assert sorted(p.name for p in (task.workspace / "sub2").iterdir()) == [".git"]
+
+
 def test_a_link_at_a_protected_name_is_not_worked_on_in_place(stockade, quick_box, task) -> None:
     (task.workspace / "elsewhere").mkdir()
     (task.workspace / ".git").symlink_to("elsewhere")
