@@ -13,6 +13,8 @@ REMOVE = 0
 KINDS = ((b"shm", (31, 195)), (b"sem", (66, 191)))
 PART = 1 << 16  # the kernel gives no more than a page of them at once
 ROUNDS = 4096
+MEMBARRIER, GLOBAL = (324, 283), 1  # waits for a grace period of RCU
+GRACE_PERIODS = 2
 
 
 class Leftovers:
@@ -33,15 +35,32 @@ class Leftovers:
 
     def sweep(self) -> None:
         """Remove all there is; called when no program is running."""
+        removed = 0
         for held, removal in self.lists:
             for _ in range(ROUNDS):
                 text = os.pread(held, PART, 0)
                 if text == self.clean.get(held):
                     break
                 lines = text.splitlines()[1:]
-                if not sum([_removed(removal, int(line.split(None, 2)[1])) for line in lines]):
+                gone = sum([_removed(removal, int(line.split(None, 2)[1])) for line in lines])
+                if not gone:
                     self.clean[held] = text
                     break
+                removed += gone
+        if removed:
+            _await_memory()
+
+
+def _await_memory() -> None:
+    """Wait until the kernel has given back what was removed: it frees semaphores by RCU.
+
+    Without it the next program of a nearly full box would be killed for the last one's memory.
+    """
+    for _ in range(GRACE_PERIODS):
+        try:
+            system.syscall(MEMBARRIER[1 if system.ARM64 else 0], GLOBAL, 0)
+        except OSError:
+            return  # not here
 
 
 def _removed(call: int, number: int) -> bool:
