@@ -9,8 +9,9 @@ from pathlib import Path
 
 from runners.errors import WorkspaceError
 from runners.supervisor.walk import Walk
-from runners.workspace.below import open_folder, put_file, put_link, remove, state_at
+from runners.workspace.below import open_folder, state_at
 from runners.workspace.changes import Change
+from runners.workspace.exchange import Exchange, parents
 from runners.workspace.name import shown, to_bytes, to_text
 from runners.workspace.patch import Content
 from runners.workspace.scan import open_source
@@ -40,19 +41,29 @@ def apply_changes(target: Path, changes: Sequence[Change], content: Content) -> 
     Each path is compared first with what went into the box; one conflict and nothing is written.
     """
     root = open_source(target)
+    exchange = Exchange(root)
     try:
         conflicts = find_conflicts(root, changes)
         if conflicts:
             return Applied((), tuple(conflicts))
-        write(root, changes, content)
+        exchange.make(changes, content)
     except OSError as error:
-        raise WorkspaceError(
-            f"the changes could not all be made in {shown(str(target))}: {error};"
-            " compare it with the patch"
-        ) from None
+        raise WorkspaceError(failure(target, exchange, error)) from None
     finally:
         os.close(root)
     return Applied(tuple(changes))
+
+
+def failure(target: Path, exchange: Exchange, error: OSError) -> str:
+    """Why nothing was changed, or what could not be put back."""
+    reason = f"{shown(exchange.at)}: {error.strerror}" if exchange.at else str(error)
+    if not exchange.lost:
+        return f"nothing was changed in {shown(str(target))}, because of {reason}"
+    aside = ", ".join(shown(room.path) for room in exchange.rooms.values())
+    return (
+        f"the changes could not all be made in {shown(str(target))}, because of {reason}; not put"
+        f" back: {', '.join(map(shown, exchange.lost))}. What was there lies in {aside}"
+    )
 
 
 def find_conflicts(root: int, changes: Sequence[Change]) -> list[Conflict]:
@@ -83,12 +94,6 @@ def conflict(root: int, change: Change, leaving: set[str]) -> str | None:
     return None if now.same(change.before) else "was changed meanwhile"
 
 
-def parents(path: str) -> list[str]:
-    """The folders above a path."""
-    parts = path.split("/")
-    return ["/".join(parts[:count]) for count in range(1, len(parts))]
-
-
 def all_leaving(root: int, path: str, leaving: set[str]) -> bool:
     """Whether a folder holds only files that the changes remove."""
     folder = open_folder(root, path)
@@ -98,40 +103,3 @@ def all_leaving(root: int, path: str, leaving: set[str]) -> bool:
         return not kept and not walk.bounds
     finally:
         os.close(folder)
-
-
-def write(root: int, changes: Sequence[Change], content: Content) -> None:
-    """Remove, then write files, then links: nothing is written through a link of ours."""
-    for change in reversed(changes):
-        if change.after is None or (change.before and change.before.kind != change.after.kind):
-            remove(root, change.path)
-    for change in changes:
-        if change.after is not None and change.after.kind == "file":
-            clear(root, change)
-            put_file(root, change.path, change.after, content(change.path, change.after))
-    for change in changes:
-        if change.after is not None and change.after.kind == "link":
-            clear(root, change)
-            put_link(root, change.path, change.after)
-
-
-def clear(root: int, change: Change) -> None:
-    """Remove the empty folders that stand where a new file or link goes."""
-    if change.before is not None:
-        return
-    try:
-        folder = open_folder(root, change.path)
-    except OSError:  # nothing there, or nothing that is a folder
-        return
-    try:
-        empty = [item.path for item in Walk(folder, 1_000_000)]
-        for path in reversed(empty):
-            os.rmdir(path, dir_fd=folder)
-    finally:
-        os.close(folder)
-    above, _, name = change.path.rpartition("/")
-    parent = open_folder(root, above)
-    try:
-        os.rmdir(to_bytes(name), dir_fd=parent)
-    finally:
-        os.close(parent)
