@@ -44,6 +44,8 @@ def run_fixtures(policy: Policy, path: Path, *, root: str = "/workspace") -> lis
     """
     try:
         data = tomllib.loads(path.read_text("utf-8"))
+    except RecursionError:
+        raise PolicyFileError([Diagnostic(str(path), 0, 0, "nested too deeply")]) from None
     except (OSError, ValueError) as error:
         raise PolicyFileError([Diagnostic(str(path), 0, 0, str(error))]) from None
     cases = data.get("case", [])

@@ -38,7 +38,7 @@ def read_records(lines: Iterable[str]) -> Iterator[Recorded]:
     for text in lines:
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         kind = value.get("type") if isinstance(value, dict) else None
         if kind == "tool/call" and value.get("name") in ("run_command", "exec"):
@@ -59,7 +59,7 @@ def arguments(value: object) -> object:
         return value
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -28,6 +28,8 @@ def answer_request(policy: Policy, text: str, *, root: str = "/workspace") -> di
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("nested too deeply to be read") from None
     if isinstance(value, list):
         value = {"argv": value}
     if not isinstance(value, dict):

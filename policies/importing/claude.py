@@ -22,7 +22,7 @@ def read_claude(text: str) -> Draft:
     draft = Draft()
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         draft.lose_deny(f"cannot be read: {error}", 0)
         return draft
     permissions = data.get("permissions", {}) if isinstance(data, dict) else {}

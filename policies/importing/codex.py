@@ -25,6 +25,9 @@ def read_codex(text: str) -> Draft:
     except SyntaxError as error:
         draft.lose_deny(f"cannot be read: {error.msg}", error.lineno or 0)
         return draft
+    except (ValueError, RecursionError, MemoryError) as error:  # the parser's own bounds
+        draft.lose_deny(f"cannot be read: {error}", 0)
+        return draft
     names: dict[str, Any] = {}
     for statement in module.body:
         try:

@@ -21,7 +21,7 @@ def read_gemini(text: str) -> Draft:
     draft = Draft()
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         draft.lose_deny(f"cannot be read: {error}", 0)
         return draft
     lines = [n for n, row in enumerate(text.splitlines(), 1) if row.strip() == "[[rule]]"]

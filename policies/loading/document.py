@@ -34,6 +34,10 @@ class Document:
             self.data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise PolicyFileError([self.broken(str(error))]) from None
+        except RecursionError:
+            raise PolicyFileError([self.broken("nested too deeply")]) from None
+        except ValueError as error:
+            raise PolicyFileError([self.broken(str(error))]) from None
 
     def broken(self, message: str) -> Diagnostic:
         """The diagnostic of a text that is not TOML."""

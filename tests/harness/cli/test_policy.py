@@ -152,3 +152,44 @@ def test_import_reports_every_loss_and_exits_with_one_when_something_is_refused(
     shown = capsys.readouterr()
     assert 'allow = ["ls [ANY...]"]' in shown.out
     assert f"{settings}: line 1: error: everything" in shown.err
+
+
+DEEP = "[" * 5000 + "]" * 5000
+
+
+def test_a_line_that_cannot_be_read_is_answered_and_the_others_are_judged(
+    file, capsys, monkeypatch
+) -> None:
+    lines = ['["ls"]', DEEP, '{"argv": ' + "9" * 5000 + "}", '["ls", "-x"]']
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    assert run("judge", "--policy", file) == 2
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["decision"], one["message"][:6]) for one in found] == [
+        ("allow", ""),
+        ("deny", "line 2"),
+        ("deny", "line 3"),
+        ("deny", found[3]["message"][:6]),
+    ]
+    assert found[3]["reason"] != "not-a-request"
+
+
+@pytest.mark.parametrize("command", ["show", "lint", "judge"])
+@pytest.mark.parametrize("text", [f"a = {DEEP}", "a = " + "9" * 5000], ids=["deep", "long number"])
+def test_a_policy_that_no_parser_can_take_in_is_a_broken_file(
+    command: str, text: str, file, capsys, monkeypatch
+) -> None:
+    file.write_text(text)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run(command, "--policy", file) == 2
+    assert "not TOML" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["claude", "codex", "gemini"])
+def test_foreign_rules_that_no_parser_can_take_in_are_reported(
+    kind: str, tmp_path: Path, capsys
+) -> None:
+    source = tmp_path / "foreign"
+    source.write_text(DEEP if kind == "claude" else f"a = {DEEP}")
+    assert run("import", "--from", kind, source) == 1
+    said = capsys.readouterr()
+    assert ("cannot be read" in said.err + said.out, "internal error" in said.err) == (True, False)
