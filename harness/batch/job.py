@@ -5,6 +5,8 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import json
+import os
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +17,16 @@ from harness.errors import ConfigError
 from harness.run import RunOptions
 from harness.run.folder import new_id, read_object, write_object
 from harness.run.options import options_to_json
+from runners import RunnerError
 from runners.workspace import digest
 
 __all__ = ["BatchJob", "BatchOptions", "Entry", "find_tasks", "make_batch"]
 
 PLAN = "batch.json"
 MARKS = ("task.toml", "task.yaml")
+
+MOST_NAME_BYTES = 200
+"""Of a task: room is left for what makes it unique, and for the attempt, in a folder's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +106,36 @@ def find_tasks(sources: Sequence[Path]) -> list[Entry]:
     for source in sources:
         folders += _tasks_of(source)
     seen: dict[Path, None] = {folder.resolve(): None for folder in folders}
-    names: dict[str, int] = {}
-    entries: list[Entry] = []
     for folder in seen:
-        base = folder.name
-        names[base] = names.get(base, 0) + 1
-        name = base if names[base] == 1 else f"{base}-{names[base]}"
+        try:
+            str(folder).encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(folder).decode("utf-8", "replace")
+            raise ConfigError(f"{shown}: the name is not UTF-8; rename the folder") from None
+    return _named(list(seen))
+
+
+def _named(folders: Sequence[Path]) -> list[Entry]:
+    """Each folder with a name of its own; the first of a name has it as it is.
+
+    A result belongs to a name, and so does a folder of runs, which some file systems find in
+    whatever case it is asked for: two tasks of one name would count as one.
+    """
+    entries: list[Entry] = []
+    given = {_folded(folder.name) for folder in folders}
+    taken: set[str] = set()
+    for folder in folders:
+        base = folder.name.encode()[:MOST_NAME_BYTES].decode(errors="ignore")
+        name, number = base, 2
+        while _folded(name) in taken or (number > 2 and _folded(name) in given):
+            name, number = f"{base}-{number}", number + 1
+        taken.add(_folded(name))
         entries.append(Entry(name, folder))
     return entries
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def _tasks_of(source: Path) -> list[Path]:
@@ -170,13 +198,21 @@ def _prepare(folder: Path, options: BatchOptions, entries: Sequence[Entry]) -> b
 def _plan(options: BatchOptions, entries: Sequence[Entry]) -> dict[str, Any]:
     """What makes two batches the same: which tasks, and how each of them runs."""
     said = {
-        "tasks": [[e.name, str(e.folder), digest(e.folder)] for e in entries],
+        "tasks": [[e.name, str(e.folder), _digest(e.folder)] for e in entries],
         "attempts": options.attempts,
         "run": options_to_json(options.run),
         "files": [_content(name) for name in (options.run.box.policy, _script(options.run.model))],
     }
     text = json.dumps(said, sort_keys=True)
     return {"schema": 1, "digest": "sha256:" + hashlib.sha256(text.encode()).hexdigest(), **said}
+
+
+def _digest(folder: Path) -> str | None:
+    """Of a task's folder; None where it cannot be read, which its own run will say."""
+    try:
+        return digest(folder)
+    except (OSError, RunnerError):
+        return None
 
 
 def _content(name: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,33 @@ def test_a_baseline_is_the_summary_of_an_earlier_batch(tmp_path: Path) -> None:
     (tmp_path / "base.json").write_text(json.dumps(summary))
     options = BatchOptions((tmp_path / "t",), out=tmp_path / "out", baseline=tmp_path / "base.json")
     assert make_batch(options).baseline == frozenset({"t"})
+
+
+NAMES: dict[str, tuple[list[str], list[str]]] = {
+    "a made name is given to another": (["1/x", "2/x", "3/x-2"], ["x", "x-3", "x-2"]),
+    "a given name comes first": (["1/x-2", "2/x", "3/x"], ["x-2", "x", "x-3"]),
+    "many of one name": (["1/x", "2/x", "3/x", "4/x"], ["x", "x-2", "x-3", "x-4"]),
+    "made names meet": (["1/x", "2/x", "3/x-2", "4/x-2"], ["x", "x-3", "x-2", "x-2-2"]),
+    "another case": (["1/x", "2/X", "3/X-2"], ["x", "X-3", "X-2"]),
+    "another form of a letter": (["1/\u00e9", "2/e\u0301"], ["\u00e9", "e\u0301-2"]),
+    "sharp s": (["1/straße", "2/STRASSE"], ["straße", "STRASSE-2"]),
+    "names that are too long": (
+        ["1/" + "x" * 255, "2/" + "x" * 255],
+        ["x" * 200, "x" * 200 + "-2"],
+    ),
+    "cut within a letter": (["1/" + "é" * 127], ["é" * 100]),
+}
+
+
+@pytest.mark.parametrize(("folders", "names"), NAMES.values(), ids=NAMES)
+def test_no_two_tasks_have_one_name(tmp_path: Path, folders: list[str], names: list[str]) -> None:
+    found = find_tasks([task(tmp_path / one) for one in folders])
+    assert [(e.name, str(e.folder.relative_to(tmp_path))) for e in found] == list(
+        zip(names, folders, strict=True)
+    )
+
+
+def test_a_name_that_no_file_could_hold_is_refused(tmp_path: Path) -> None:
+    task(Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")))
+    with pytest.raises(ConfigError, match="the name is not UTF-8; rename the folder"):
+        find_tasks([tmp_path])
