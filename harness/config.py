@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.errors import ConfigError
 
-__all__ = ["Config", "Images", "config_file", "load_config", "runs_folder"]
+__all__ = ["Config", "Images", "TaskRules", "config_file", "load_config", "runs_folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,17 @@ class Images:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRules:
+    """``[task]``: what tasks are given of the operator's.
+
+    Attributes:
+        env: names of variables that tasks may read; every other counts as unset.
+    """
+
+    env: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Settings that stand where neither a task nor a flag says otherwise; None: not set.
 
@@ -44,6 +55,7 @@ class Config:
         accept_isolation: the least isolation level the operator puts up with.
         models: the ``[models.NAME]`` tables, for ``harness.models.choice``.
         images: the ``[images]`` table.
+        task: the ``[task]`` table.
         record: the ``[record]`` table, for ``harness.run.recording``.
     """
 
@@ -55,12 +67,13 @@ class Config:
     accept_isolation: str | None = None
     models: Mapping[str, Any] = field(default_factory=dict)
     images: Images = field(default_factory=Images)
+    task: TaskRules = field(default_factory=TaskRules)
     record: Mapping[str, Any] = field(default_factory=dict)
 
 
 KEYS = tuple(one.name for one in fields(Config))
 TABLES = ("models", "record")
-TEXTS = tuple(key for key in KEYS if key not in {*TABLES, "images"})
+TEXTS = tuple(key for key in KEYS if key not in {*TABLES, "images", "task"})
 
 
 def load_config(environ: Mapping[str, str] = os.environ) -> Config:
@@ -82,14 +95,17 @@ def read_config(path: Path) -> Config:
     """One configuration file; every key at fault is named at once."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise ConfigError(f"{path}: is nested too deeply; write it flatter") from None
+    except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
         raise ConfigError(f"{path}: cannot be read: {said}") from None
     faults = [fault for key, value in table.items() if (fault := key_fault(key, value))]
     if faults:
         raise ConfigError("\n".join(f"{path}: {fault}" for fault in faults))
     images = table.pop("images", {})
-    return Config(**table, images=Images(images.get("map", {}), images.get("network")))
+    rules = TaskRules(tuple(table.pop("task", {}).get("env", ())))
+    return Config(**table, images=Images(images.get("map", {}), images.get("network")), task=rules)
 
 
 def key_fault(key: str, value: object) -> str:
@@ -100,6 +116,8 @@ def key_fault(key: str, value: object) -> str:
         return "" if isinstance(value, dict) else f"{key}: must be a table"
     if key == "images":
         return images_fault(value)
+    if key == "task":
+        return task_fault(value)
     if not isinstance(value, str) or not value:
         return f"{key}: must be a text in quotes that is not empty"
     return ""
@@ -114,6 +132,16 @@ def images_fault(value: object) -> str:
         return 'images.map: must be a table such as {"python:3.12" = "python"}'
     if not isinstance(value.get("network", ""), str):
         return "images.network: must be the name of a network of the engine"
+    return ""
+
+
+def task_fault(value: object) -> str:
+    """What is wrong with ``[task]``, or nothing."""
+    if not isinstance(value, dict) or set(value) - {"env"}:
+        return "task: must be a table with the key env"
+    names = value.get("env", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        return 'task.env: must be a list of names of variables such as ["CI_COMMIT"]'
     return ""
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -128,8 +130,18 @@ class _Batch:
         except (ConfigError, TaskError, PolicyFileError) as error:
             failed = {"status": "infrastructure", "verdict": "none", "error": str(error)}
             return Attempt(entry.name, number, tries, 2, failed, None)
+        except Exception as error:  # one task, whatever it holds, does not end the others
+            return self._broken(entry, number, tries, error)
         folder = report.folder.path
         return Attempt(entry.name, number, tries, report.exit_code, report.record, folder)
+
+    def _broken(self, entry: Entry, number: int, tries: int, error: Exception) -> Attempt:
+        """What stands for an attempt that failed in a way that nobody has foreseen."""
+        said = f"internal error: {type(error).__name__}: {error}"
+        if os.environ.get("STOCKADE_DEBUG"):
+            self.watch.say("".join(traceback.format_exception(error)))
+        failed = {"status": "infrastructure", "verdict": "none", "error": said}
+        return Attempt(entry.name, number, tries, INFRASTRUCTURE, failed, None)
 
     async def _box_works(self, entry: Entry) -> None:
         """Wait, within bounds, until a box for this task can be had again."""
@@ -138,13 +150,16 @@ class _Batch:
         while time.monotonic() < until and not self.stop.requested:
             answer = await self._can_open(entry)
             refusals += answer == "refused"
-            if answer == "opened" or refusals == REFUSALS:
+            if answer in ("opened", "no task") or refusals == REFUSALS:
                 return
             await asyncio.sleep(POLL_SECONDS)
 
-    async def _can_open(self, entry: Entry) -> Literal["opened", "refused", "no box"]:
+    async def _can_open(self, entry: Entry) -> Literal["opened", "refused", "no box", "no task"]:
         """Whether a session can be opened; a box that works and refuses will go on to refuse."""
-        made = make_job(replace(self.job.options.run, task=entry.folder))
+        try:
+            made = make_job(replace(self.job.options.run, task=entry.folder))
+        except Exception:
+            return "no task"
         settings: dict[str, Any] = {
             "run": "probe",
             "limits": made.limits,

@@ -9,7 +9,7 @@ from math import comb
 from harness.batch.attempt import Attempt
 from harness.batch.job import BatchJob
 
-__all__ = ["ORDER", "Score", "TaskScore", "batch_code", "score"]
+__all__ = ["ORDER", "Score", "TaskScore", "batch_code", "score", "worst"]
 
 ORDER = (143, 130, 129, 3, 8, 7, 6, 5, 4, 2, 1, 0)
 """From worst to best. 2 (a task that cannot be used) stands just above not passed."""
@@ -129,6 +129,11 @@ def batch_code(found: Score, *, min_pass: float | None = None) -> int:
     standing = [code for code in codes if code not in _NOT_PASSED]
     missed = (min_pass is not None and found.share < min_pass) or bool(found.regressions)
     return min([*standing, 1 if missed else 0], key=ORDER.index)
+
+
+def worst(*codes: int) -> int:
+    """The worst of some exit codes."""
+    return min(map(_known, codes), key=ORDER.index)
 
 
 def _known(code: int) -> int:

@@ -6,13 +6,23 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import FILE, NEW_FILE, box_options, json_option, print_json
+from harness.cli.options import (
+    FILE,
+    NEW_FILE,
+    SECONDS,
+    FiniteFloat,
+    box_options,
+    json_option,
+    print_json,
+    task_env_option,
+)
 from harness.cli.run import FOLDER, POSITIVE
 from harness.cli.terminal import say, visible
 
@@ -37,20 +47,20 @@ SOURCES = click.Path(path_type=Path)
 @click.option("--fail-on-denial", is_flag=True, help="Exit 4 if anything was denied.")
 @click.option("--locked", is_flag=True, help="Refuse to run what differs from an earlier run.")
 @click.option("--strict-network", is_flag=True, help="Refuse tasks silent on the network.")
+@task_env_option
 @click.option("-j", "jobs", type=POSITIVE, metavar="N", help="Runs side by side; the cores.")
 @click.option("--attempts", type=POSITIVE, default=1, metavar="N", help="Runs of each task.")
 @click.option("--retries", type=click.IntRange(0), default=1, metavar="N",
               help="Further tries where the machine failed, and only there.")  # fmt: skip
 @click.option("--filter", "pattern", metavar="PATTERN", help="Only tasks with such a name.")
 @click.option("--fail-fast", is_flag=True, help="Start nothing after a task that did not pass.")
-@click.option("--deadline", type=click.FloatRange(0, min_open=True), metavar="S",
-              help="Seconds for the whole batch.")  # fmt: skip
+@click.option("--deadline", type=SECONDS, metavar="S", help="Seconds for the whole batch.")
 @click.option("--out", type=FOLDER, metavar="DIR",
               help="The batch's folder; named again it takes an interrupted batch up.")  # fmt: skip
 @click.option("--junit", type=NEW_FILE, metavar="FILE", help="Write JUnit XML.")
 @click.option("--sarif", type=NEW_FILE, metavar="FILE", help="Write denials as SARIF 2.1.0.")
 @click.option("--summary", type=NEW_FILE, metavar="FILE", help="Write Markdown (.json: JSON).")
-@click.option("--min-pass", type=click.FloatRange(0, 1), metavar="X",
+@click.option("--min-pass", type=FiniteFloat(0, 1), metavar="X",
               help="The share of tasks that must pass, 0 to 1.")  # fmt: skip
 @click.option("--baseline", type=FILE, metavar="FILE",
               help="JSON summary of an earlier batch: only regressions fail.")  # fmt: skip
@@ -65,6 +75,8 @@ def batch(*, as_json: bool, **given: Any) -> int:  # noqa: ANN401 - click's own 
     --baseline, 1, 5 and 6 count as not passed, and the bar decides.
     """  # noqa: D301 - click reads this backspace as "do not wrap"
     from harness.batch import batch_code, make_batch, run_batch
+    from harness.batch.attempt import INFRASTRUCTURE
+    from harness.batch.score import worst
     from harness.batch.summary import record
     from harness.cli.loop import run_until_stopped
 
@@ -75,11 +87,12 @@ def batch(*, as_json: bool, **given: Any) -> int:  # noqa: ANN401 - click's own 
     with watch:
         found = run_until_stopped(lambda stop: run_batch(job, stop=stop, watch=watch))
     summary = record(job, found, seconds=time.monotonic() - started)
-    write_files(job, found, summary, files)
+    complete = write_files(job, found, summary, files)
     if as_json:
         print_json(summary)
     table(summary)
-    return batch_code(found, min_pass=job.options.min_pass)
+    code = batch_code(found, min_pass=job.options.min_pass)
+    return code if complete else worst(code, INFRASTRUCTURE)
 
 
 def batch_options(given: dict[str, Any]) -> Any:  # noqa: ANN401
@@ -93,7 +106,7 @@ def batch_options(given: dict[str, Any]) -> Any:  # noqa: ANN401
                 "accept_isolation"):  # fmt: skip
         given.pop(key, None)
     names = ("agent", "model", "max_steps", "max_tool_calls", "fail_on_denial", "locked",
-             "strict_network")  # fmt: skip
+             "strict_network", "task_env")  # fmt: skip
     run = RunOptions(box=replace(box, patch=None), **{name: given.pop(name) for name in names})
     jobs = given.pop("jobs") or os.cpu_count() or 1
     return BatchOptions(run=run, jobs=jobs, **given)
@@ -101,26 +114,53 @@ def batch_options(given: dict[str, Any]) -> Any:  # noqa: ANN401
 
 def write_files(
     job: BatchJob, found: Score, summary: dict[str, Any], files: dict[str, Path | None]
-) -> None:
-    """What the flags ask for, and the summary in the batch's own folder."""
-    from harness.batch.sarif import sarif
+) -> bool:
+    """What the flags ask for, and the summary in the batch's own folder; whether all was written.
+
+    One that cannot be written is told, and takes none of the others with it.
+    """
     from harness.batch.summary import markdown
-    from harness.export.junit import junit
 
     text = json.dumps(summary, indent=2) + "\n"
-    (job.folder / "summary.json").write_text(text, "utf-8")
-    if files["summary"] is not None:
-        wants_json = files["summary"].suffix == ".json"
-        files["summary"].write_text(text if wants_json else markdown(summary), "utf-8")
-    bests = [task.best for task in found.tasks]
-    if files["junit"] is not None:
-        results = [{**best.result, "task": best.task} for best in bests]
-        results += [{"task": name, "status": "skipped"} for name in found.skipped]
-        files["junit"].write_text(junit(results, name="stockade.batch"), "utf-8")
-    if files["sarif"] is not None:
-        runs = [(a.task, a.folder) for t in found.tasks for a in t.attempts if a.folder]
-        document = sarif(runs, root=job.folder)
-        files["sarif"].write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    asked = files["summary"]
+    wants_json = asked is not None and asked.suffix == ".json"
+    return all(
+        [
+            written(job.folder / "summary.json", lambda: text),
+            written(asked, lambda: text if wants_json else markdown(summary)),
+            written(files["junit"], lambda: junit_of(found)),
+            written(files["sarif"], lambda: sarif_of(job, found)),
+        ]
+    )
+
+
+def written(path: Path | None, make: Callable[[], str]) -> bool:
+    """Write a file that is asked for; False, and a sentence, where it could not be written."""
+    if path is None:
+        return True
+    try:
+        path.write_text(make(), "utf-8")
+    except OSError as error:
+        say(f"{visible(str(path))}: cannot be written: {error.strerror}")
+        return False
+    return True
+
+
+def junit_of(found: Score) -> str:
+    """Every task by its best attempt, as JUnit XML."""
+    from harness.export.junit import junit
+
+    results = [{**task.best.result, "task": task.best.task} for task in found.tasks]
+    results += [{"task": name, "status": "skipped"} for name in found.skipped]
+    return junit(results, name="stockade.batch")
+
+
+def sarif_of(job: BatchJob, found: Score) -> str:
+    """What was denied in all attempts, as SARIF."""
+    from harness.batch.sarif import sarif
+
+    runs = [(a.task, a.folder) for t in found.tasks for a in t.attempts if a.folder]
+    return json.dumps(sarif(runs, root=job.folder), indent=1) + "\n"
 
 
 def watcher(job: BatchJob) -> Any:  # noqa: ANN401 - a watch that is a context manager

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
+import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,12 +18,15 @@ if TYPE_CHECKING:
 __all__ = [
     "FILE",
     "NEW_FILE",
+    "SECONDS",
+    "FiniteFloat",
     "box_options",
     "json_option",
     "key_option",
     "patch_options",
     "print_json",
     "take_box",
+    "task_env_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,6 +34,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 RUNNERS = click.Choice(["auto", "process", "bubblewrap", "docker"])
 LEVELS = click.Choice(["process", "namespace", "container", "kernel"])
 FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class FiniteFloat(click.FloatRange):
+    """A number in a range: no infinity, and not "nan", which no bound of a range keeps out."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's own signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """The number, if it is one."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
+
+
+SECONDS = FiniteFloat(0, min_open=True)
 
 
 class NewFile(click.Path):
@@ -47,12 +72,29 @@ class NewFile(click.Path):
         path = Path(value)
         if not path.parent.is_dir():
             self.fail(f"there is no folder {path.parent}; make it first", param, ctx)
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            self.fail(f"the folder {path.parent} cannot be written", param, ctx)
+        try:
+            try_to_write(path)
+        except OSError as error:
+            self.fail(f"{path} cannot be written: {error.strerror}", param, ctx)
         return path
 
 
 NEW_FILE = NewFile()
+
+
+def try_to_write(path: Path) -> None:
+    """Open a file as it will be opened at the end; nothing of it changes, none is left behind."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            return  # a pipe or a terminal: looking would be noticed at its other end
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+    try:
+        os.close(os.open(path, flags))
+    except FileNotFoundError:
+        # Where a link leads to nothing yet, what is made is what it leads to.
+        real = path.resolve()
+        os.close(os.open(real, flags | os.O_CREAT | os.O_EXCL, 0o666))
+        real.unlink()
 
 
 def json_option(function: F) -> F:
@@ -73,9 +115,7 @@ def box_options(function: F) -> F:
             click.option("--runner", type=RUNNERS, help="The box; auto takes the strongest."),
             click.option("--runtime", metavar="NAME", help="An OCI runtime of the engine."),
             click.option("--image", metavar="NAME", help="The image that runs in the box."),
-            click.option(
-                "--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds."
-            ),
+            click.option("--timeout", type=SECONDS, metavar="S", help="Seconds."),
             click.option(
                 "--accept-isolation", type=LEVELS, help="Put up with a weaker box than asked for."
             ),
@@ -89,6 +129,16 @@ def box_options(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def task_env_option(function: F) -> F:
+    """``--task-env``: what of the operator's environment a task may read."""
+    return click.option(
+        "--task-env",
+        multiple=True,
+        metavar="NAME",
+        help="A variable that tasks may read; may be repeated.",
+    )(function)
 
 
 def key_option(function: F) -> F:

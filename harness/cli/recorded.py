@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import NEW_FILE, json_option, print_json
+from harness.cli.options import NEW_FILE, FiniteFloat, json_option, print_json
 from harness.cli.terminal import say, visible
 from harness.run.folder import RunFolder, find_run
 
@@ -225,7 +225,7 @@ def diff(first: str, second: str, *, as_json: bool) -> int:
 
 @click.command()
 @click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N runs.")
-@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="Only older ones.")
+@click.option("--older-than", type=FiniteFloat(0), metavar="DAYS", help="Only older ones.")
 @click.option("--dry-run", is_flag=True, help="Say what would go; remove nothing.")
 @json_option
 def prune(*, keep: int | None, older_than: float | None, dry_run: bool, as_json: bool) -> None:

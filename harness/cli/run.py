@@ -12,6 +12,7 @@ from harness.cli.options import (
     json_option,
     key_option,
     patch_options,
+    task_env_option,
 )
 
 __all__ = ["run"]
@@ -40,6 +41,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     help="A file that can only restrict the policy.",
 )
 @click.option("--strict-network", is_flag=True, help="Refuse a task silent on the network.")
+@task_env_option
 @key_option
 @json_option
 def run(*, as_json: bool, **given: Any) -> int:  # noqa: ANN401 - click's own values

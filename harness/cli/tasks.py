@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -9,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import RUNNERS, json_option, print_json
+from harness.cli.options import RUNNERS, json_option, print_json, task_env_option
 from harness.cli.terminal import say, visible
 
 if TYPE_CHECKING:
+    from harness.config import Config
     from harness.run import Job, Report, Stop
 
 __all__ = ["tasks"]
@@ -31,6 +34,7 @@ def tasks() -> None:
 @click.option("--runner", type=RUNNERS, help="The box for --run.")
 @click.option("--policy", metavar="NAME|FILE", help="The policy for --run.")
 @click.option("--strict-network", is_flag=True, help="Refuse tasks silent on the network.")
+@task_env_option
 @json_option
 def check(
     *,
@@ -39,6 +43,7 @@ def check(
     runner: str | None,
     policy: str | None,
     strict_network: bool,
+    task_env: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Say what tasks need and lack: every problem with its file, its key and the fix.
@@ -49,13 +54,20 @@ def check(
     2 a task cannot be used · 3 the machine failed, or lacks what is needed for --run.
     """  # noqa: D301 - click reads this backspace as "do not wrap"
     from harness.batch.job import find_tasks
+    from harness.config import load_config
+    from harness.run.given import given_variables
 
-    rows = [checked(entry.folder, strict_network=strict_network) for entry in find_tasks(sources)]
+    config = load_config()
+    given = given_variables(task_env, config, os.environ)
+    rows = [
+        checked(entry.folder, config, given, strict_network=strict_network)
+        for entry in find_tasks(sources)
+    ]
     code = 2 if any(row["problems"] for row in rows) else 0
     if proof:
         for row in rows:
             if not row["problems"]:
-                row["proof"] = prove(Path(row["folder"]), runner, policy)
+                row["proof"] = prove(Path(row["folder"]), runner, policy, task_env)
         code = code or max((worse(row["proof"]) for row in rows if row.get("proof")), default=0)
     if as_json:
         print_json(rows)
@@ -65,18 +77,19 @@ def check(
     return code
 
 
-def checked(folder: Path, *, strict_network: bool) -> dict[str, Any]:
+def checked(
+    folder: Path, config: Config, given: Mapping[str, str], *, strict_network: bool
+) -> dict[str, Any]:
     """One task as a row."""
-    from harness.config import load_config
     from harness.task import TaskError, load_task
     from harness.task.authoring import needs_of
 
     row: dict[str, Any] = {"folder": str(folder), "name": folder.name, "problems": []}
     try:
-        task = load_task(folder, strict_network=strict_network)
+        task = load_task(folder, strict_network=strict_network, environ=given)
     except TaskError as error:
         return {**row, "problems": [asdict(one) for one in error.problems]}
-    needs = needs_of(task, load_config())
+    needs = needs_of(task, config)
     return {
         **row,
         "name": task.name,
@@ -85,14 +98,17 @@ def checked(folder: Path, *, strict_network: bool) -> dict[str, Any]:
     }
 
 
-def prove(folder: Path, runner: str | None, policy: str | None) -> dict[str, Any]:
+def prove(
+    folder: Path, runner: str | None, policy: str | None, task_env: tuple[str, ...]
+) -> dict[str, Any]:
     """What nop and oracle come to."""
     from harness.cli.loop import run_until_stopped
     from harness.run import BoxOptions, RunOptions, make_job
 
     found: dict[str, Any] = {}
     for agent in ("nop", "oracle"):
-        options = RunOptions(BoxOptions(policy=policy, runner=runner), task=folder, agent=agent)
+        box = BoxOptions(policy=policy, runner=runner)
+        options = RunOptions(box, task=folder, agent=agent, task_env=task_env)
         report = run_until_stopped(partial(run_silently, make_job(options)))
         kept = ("exit_code", "verdict", "error")
         found[agent] = {key: report.record[key] for key in kept}

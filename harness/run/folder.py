@@ -92,7 +92,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
     """A JSON object from a file, or None."""
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

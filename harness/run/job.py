@@ -17,6 +17,7 @@ from harness.config import Config, Images, load_config
 from harness.errors import ConfigError
 from harness.models.choice import make_model, model_from_environment
 from harness.run.accepted import accept
+from harness.run.given import given_variables
 from harness.run.image import mapped
 from harness.run.options import AgentName, RunOptions
 from harness.run.recording import Recording, recording_of
@@ -67,7 +68,7 @@ class Job:
 def make_job(options: RunOptions, environ: Mapping[str, str] = os.environ) -> Job:
     """Look up and check everything; ConfigError (exit 2) says what does not fit."""
     config = load_config(environ)
-    task = find_task(options, environ)
+    task = find_task(options, given_variables(options.task_env, config, environ))
     name = options.box.policy or task.policy or config.policy or "python-dev"
     policy = policy_of(name, options.project_policy)
     workspace = workspace_folder(options.box.workspace or task.workspace)
@@ -117,12 +118,17 @@ def profile(name: str) -> Policy:
     return load_policy(name)
 
 
-def find_task(options: RunOptions, environ: Mapping[str, str]) -> Task:
-    """The task folder, or the instruction as a task; exactly one of the two."""
+def find_task(options: RunOptions, given: Mapping[str, str]) -> Task:
+    """The task folder, or the instruction as a task; exactly one of the two.
+
+    Args:
+        options: the operator's.
+        given: the variables that the task may read.
+    """
     if (options.task is None) == (options.instruction is None):
         raise ConfigError("name a task folder, or say --instruction TEXT; exactly one of the two")
     if options.task is not None:
-        task = load_task(options.task, strict_network=options.strict_network, environ=environ)
+        task = load_task(options.task, strict_network=options.strict_network, environ=given)
     else:
         text = options.instruction or ""
         if not text.strip():

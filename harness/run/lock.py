@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
-from harness.run.folder import list_runs, read_object
+from harness.run.folder import list_runs
+from harness.task import read_below
 from policies import Policy
 from runners import Session
 from runners.workspace import digest as folder_digest
@@ -103,7 +104,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
 
 def earlier_lock(task: str, folder: Path | None) -> tuple[Path, dict[str, Any]]:
     """The lock that ``--locked`` insists on: the task folder's own, else the last run's."""
-    if folder is not None and (lock := read_object(folder / "lock.json")) is not None:
+    if folder is not None and (lock := lock_of_task(folder)) is not None:
         return folder / "lock.json", lock
     for run in list_runs():
         lock = run.read_lock()
@@ -113,6 +114,19 @@ def earlier_lock(task: str, folder: Path | None) -> tuple[Path, dict[str, Any]]:
         f"--locked: there is no lock for {task}; run it once without --locked, "
         "or put the lock.json of a run into the task folder"
     )
+
+
+def lock_of_task(folder: Path) -> dict[str, Any] | None:
+    """The lock in a task folder, where there is one."""
+    try:
+        lock = json.loads(read_below(folder, "lock.json"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"--locked: {folder / 'lock.json'} {error.strerror}") from None
+    except (ValueError, RecursionError):
+        return None
+    return lock if isinstance(lock, dict) else None
 
 
 def check_locked(

@@ -67,6 +67,8 @@ class RunOptions:
         project_policy: a file that can only restrict the policy, read once at the start.
         strict_network: refuse a task that is silent on the network.
         key: a file with the key that seals the log; None: the configuration's, if it has one.
+        task_env: names of the operator's variables that the task may read, beside those that the
+            configuration names.
     """
 
     box: BoxOptions = BoxOptions()
@@ -83,6 +85,7 @@ class RunOptions:
     project_policy: Path | None = None
     strict_network: bool = False
     key: Path | None = None
+    task_env: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,7 @@ def options_from_json(found: dict[str, Any]) -> RunOptions:
         box[key] = None if box[key] is None else Path(box[key])
     for key in ("task", "out", "project_policy", "key"):
         given[key] = None if given.get(key) is None else Path(given[key])
+    given["task_env"] = tuple(given.get("task_env", ()))
     level = box["accept_isolation"]
     box["accept_isolation"] = None if level is None else Isolation.parse(level)
     box["include"] = tuple(box["include"])

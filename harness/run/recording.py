@@ -15,7 +15,7 @@ from harness.config import Config
 from harness.errors import ConfigError
 from harness.record import Fsync, Redactor, redactor
 
-__all__ = ["Recording", "read_key", "recording_of"]
+__all__ = ["Recording", "read_key", "recording_of", "secret_names"]
 
 SHORTEST_SECRET = 8
 """A shorter text is no secret, and hiding it would hide half of the log with it."""
@@ -82,13 +82,25 @@ def read_key(path: Path) -> bytes:
     return key
 
 
-def _secrets(config: Config, environ: Mapping[str, str]) -> Iterator[str]:
-    """The values of variables that hold keys of providers, or that the operator names."""
+def provider_keys(config: Config) -> Iterator[str]:
+    """The names of variables that hold keys of model providers."""
     for table in config.models.values():
         name = table.get("key_env") if isinstance(table, Mapping) else None
         if isinstance(name, str):
-            yield from _long(environ.get(name, ""))
-    for name in PROVIDER_KEYS:
+            yield name
+    yield from PROVIDER_KEYS
+
+
+def secret_names(config: Config) -> frozenset[str]:
+    """The names of variables whose values no record and no task may hold."""
+    secrets = config.record.get("secrets", ())
+    named = (name for name in secrets if isinstance(name, str)) if isinstance(secrets, list) else ()
+    return frozenset((*provider_keys(config), *named))
+
+
+def _secrets(config: Config, environ: Mapping[str, str]) -> Iterator[str]:
+    """The values of variables that hold keys of providers, or that the operator names."""
+    for name in provider_keys(config):
         yield from _long(environ.get(name, ""))
     for name in config.record.get("secrets", ()):
         value = environ.get(name, "")

@@ -4,47 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from harness.task.artifact import ArtifactTable
+from harness.task.below import TaskFiles
 from harness.task.environment import EnvironmentTable, HealthcheckTable
-from harness.task.error import Problem
 from harness.task.schema import CollectTable
 from harness.task.task import Collect, Healthcheck, Kept, Place
 from harness.task.variable import expand
 
-__all__ = ["collect_of", "existing_file", "health_of", "kept_of", "place_of", "workdir_of"]
+__all__ = ["collect_of", "health_of", "kept_of", "place_of", "workdir_of"]
 
 WORKDIR = re.compile(r"^\s*WORKDIR\s+(\S+)\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 def place_of(
     box: EnvironmentTable,
-    folder: Path,
+    files: TaskFiles,
+    home: str,
     key: str,
     environ: Mapping[str, str],
-    problems: list[Problem],
 ) -> Place:
     """The box that a table describes, with the Dockerfile of a folder where it names no image."""
     env, unset = expand(box.env, f"{key}.env", environ)
-    problems += unset
-    dockerfile = existing_file(folder / "Dockerfile") if box.docker_image is None else None
+    files.problems.extend(unset)
+    dockerfile = files.file(f"{home}/Dockerfile") if box.docker_image is None else None
     return Place(
         docker_image=box.docker_image,
         dockerfile=dockerfile,
-        workdir=box.workdir or workdir_of(dockerfile),
+        workdir=box.workdir or (workdir_of(files, f"{home}/Dockerfile") if dockerfile else None),
         env=env,
         memory_mib=box.memory_mb,
         disk_mib=box.storage_mb,
     )
 
 
-def workdir_of(dockerfile: Path | None) -> str | None:
+def workdir_of(files: TaskFiles, dockerfile: str) -> str | None:
     """The working folder that a Dockerfile ends with."""
-    if dockerfile is None:
-        return None
     path = ""
-    for found in WORKDIR.findall(dockerfile.read_text(encoding="utf-8", errors="replace")):
+    for found in WORKDIR.findall(files.loose_text(dockerfile)):
         path = found if found.startswith("/") else f"{path or ''}/{found}"
     return path.rstrip("/") or None
 
@@ -71,8 +68,3 @@ def kept_of(tables: Sequence[ArtifactTable]) -> tuple[Kept, ...]:
 def collect_of(tables: Sequence[CollectTable]) -> tuple[Collect, ...]:
     """What is run to have it."""
     return tuple(Collect(table.command, table.timeout_sec) for table in tables)
-
-
-def existing_file(path: Path) -> Path | None:
-    """The file if it is there."""
-    return path if path.is_file() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -13,7 +13,7 @@ from harness.task.error import Problem
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["problems_of", "unknown_keys"]
+__all__ = ["nul_problems", "problems_of", "unknown_keys"]
 
 FIXES = {
     "missing": "add it",
@@ -53,6 +53,28 @@ def problems_of(error: ValidationError, file: str) -> list[Problem]:
         key = dotted((*detail["loc"], *below(detail)))
         found.setdefault(key, Problem(file, key, sentence(detail), fix(detail, key)))
     return list(found.values())
+
+
+def nul_problems(data: Any, file: str) -> list[Problem]:  # noqa: ANN401 - what a file holds
+    """Texts with a NUL in them, which neither a path nor a variable nor a command can hold."""
+    found: list[Problem] = []
+    seen: set[int] = set()  # an alias of YAML may stand anywhere, below itself too
+    waiting: list[tuple[tuple[int | str, ...], Any]] = [((), data)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, str) and "\0" in value:
+            found.append(Problem(file, dotted(place), "holds a NUL character", "remove it"))
+        if not isinstance(value, dict | list) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, below in pairs:
+            name = key if isinstance(key, int) else str(key)
+            if isinstance(name, str) and "\0" in name:
+                shown = dotted((*place, name.replace("\0", "\\0")))
+                found.append(Problem(file, shown, "holds a NUL character", "remove it"))
+            waiting.append(((*place, name), below))
+    return found
 
 
 def dotted(place: tuple[int | str, ...]) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from harness.task.error import Problem
-from harness.task.place import collect_of, existing_file, health_of, kept_of, place_of
+from harness.task.below import TaskFiles
+from harness.task.place import collect_of, health_of, kept_of, place_of
 from harness.task.schema import StepTable, TaskFile, VerifierTable
 from harness.task.task import Check, Place, Step
 from harness.task.variable import expand
@@ -14,41 +13,39 @@ from harness.task.variable import expand
 __all__ = ["settle_steps", "verifier_place"]
 
 
-def settle_steps(
-    folder: Path, file: TaskFile, environ: Mapping[str, str], problems: list[Problem]
-) -> tuple[Step, ...]:
+def settle_steps(files: TaskFiles, file: TaskFile, environ: Mapping[str, str]) -> tuple[Step, ...]:
     """The steps, checked against their folders."""
     return tuple(
-        settle_step(folder, file, table, f"steps[{index}]", environ, problems)
+        settle_step(files, file, table, f"steps[{index}]", environ)
         for index, table in enumerate(file.steps or [])
     )
 
 
 def settle_step(
-    folder: Path,
+    files: TaskFiles,
     file: TaskFile,
     table: StepTable,
     key: str,
     environ: Mapping[str, str],
-    problems: list[Problem],
 ) -> Step:
     """One step."""
-    home = folder / "steps" / table.name
-    if not home.resolve().is_relative_to(folder.resolve()):
-        fault = "leads out of the task folder"
-        problems.append(Problem("task.toml", f"{key}.name", fault, "copy it into the folder"))
-    tests = tuple(path for path in (folder / "tests", home / "tests") if path.is_dir())
-    if not any((path / "test.sh").is_file() for path in tests):
-        where = f"steps/{table.name}/tests/test.sh"
-        problems.append(Problem(where, "", "is missing", "add it, or tests/test.sh for all steps"))
+    home = f"steps/{table.name}"
+    tests = tuple(
+        path for name in ("tests", f"{home}/tests") if (path := files.subfolder(name)) is not None
+    )
+    scripts = [files.file(f"{name}/test.sh") for name in ("tests", f"{home}/tests")]
+    if not any(scripts):
+        where = f"{home}/tests/test.sh"
+        files.note(where, "is missing", "add it, or tests/test.sh for all steps")
+    files.subfolder(f"{home}/solution")
     return Step(
         name=table.name,
-        instruction=instruction_of(home, table.name, problems),
-        files=(home / "workdir") if (home / "workdir").is_dir() else None,
-        setup=(home / "workdir" / "setup.sh").is_file(),
+        instruction=instruction_of(files, home),
+        files=files.subfolder(f"{home}/workdir"),
+        setup=files.file(f"{home}/workdir/setup.sh") is not None,
         tests=tests,
-        solve=existing_file(home / "solution" / "solve.sh"),
-        check=check_of(folder, file, table, key, environ, problems),
+        solve=files.file(f"{home}/solution/solve.sh"),
+        check=check_of(files, file, table, key, environ),
         gate=gate_of(table.min_reward),
         agent_seconds=table.agent.timeout_sec or file.agent.timeout_sec,
         healthcheck=health_of(table.healthcheck),
@@ -57,17 +54,12 @@ def settle_step(
     )
 
 
-def instruction_of(home: Path, name: str, problems: list[Problem]) -> str:
+def instruction_of(files: TaskFiles, home: str) -> str:
     """What the step asks for."""
-    where = f"steps/{name}/instruction.md"
-    try:
-        text = (home / "instruction.md").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        problems.append(Problem(where, "", "is missing or not UTF-8", "add it"))
-        return ""
-    if not text.strip():
-        problems.append(Problem(where, "", "is empty", "say what is to be done"))
-    return text
+    text = files.text(f"{home}/instruction.md")
+    if text is not None and not text.strip():
+        files.note(f"{home}/instruction.md", "is empty", "say what is to be done")
+    return text or ""
 
 
 def gate_of(least: float | dict[str, float] | None) -> tuple[tuple[str, float], ...]:
@@ -78,23 +70,20 @@ def gate_of(least: float | dict[str, float] | None) -> tuple[tuple[str, float], 
 
 
 def check_of(
-    folder: Path,
+    files: TaskFiles,
     file: TaskFile,
     table: StepTable,
     key: str,
     environ: Mapping[str, str],
-    problems: list[Problem],
 ) -> Check:
     """How a step is verified; what it does not say is the task's."""
     said = table.verifier
     env, unset = expand({**file.verifier.env, **said.env}, f"{key}.verifier.env", environ)
-    problems += unset
+    files.problems.extend(unset)
     seconds = said if "timeout_sec" in said.model_fields_set else file.verifier
-    own = verifier_place(said, folder / "steps" / table.name / "tests", key, environ, problems)
+    own = verifier_place(said, files, f"steps/{table.name}/tests", key, environ)
     shared = said.environment_mode == "shared"
-    place = own or (
-        None if shared else verifier_place(file.verifier, folder / "tests", "", environ, problems)
-    )
+    place = own or (None if shared else verifier_place(file.verifier, files, "tests", "", environ))
     left_out = file.metadata.stockade.left_out
     return Check(
         seconds=seconds.timeout_sec,
@@ -107,13 +96,13 @@ def check_of(
 
 def verifier_place(
     said: VerifierTable,
-    tests: Path,
+    files: TaskFiles,
+    tests: str,
     key: str,
     environ: Mapping[str, str],
-    problems: list[Problem],
 ) -> Place | None:
     """The verifier's own box, if it has one."""
     if said.environment is None:
         return None
     table = f"{key}.verifier.environment".removeprefix(".")
-    return place_of(said.environment, tests, table, environ, problems)
+    return place_of(said.environment, files, tests, table, environ)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
+from harness.task.below import TaskFiles, read_below
 from harness.task.error import Problem
-from harness.task.place import existing_file, workdir_of
-from harness.task.problem import problems_of
+from harness.task.place import workdir_of
+from harness.task.problem import nul_problems, problems_of
 from harness.task.table import Name, Seconds, Table
 from harness.task.task import Check, Task
 
@@ -35,14 +35,15 @@ class TerminalBenchFile(Table):
     run_tests_in_same_shell: bool = False
 
 
-def read_terminal_bench(folder: Path, problems: list[Problem]) -> Task:
+def read_terminal_bench(files: TaskFiles) -> Task:
     """The task; what is wrong with it is added to the problems."""
+    folder, problems = files.folder, files.problems
     task = Task(name=folder.resolve().name, instruction="", folder=folder)
-    file = read(folder, problems)
-    run_tests = existing_file(folder / "run-tests.sh")
+    file = read(files)
+    run_tests = files.file("run-tests.sh")
     if run_tests is None:
-        problems.append(Problem("run-tests.sh", "", "is missing", "add it"))
-    problems += services(folder)
+        files.note("run-tests.sh", "is missing", "add it")
+    services(files)
     if file is None:
         return task
     if file.run_tests_in_same_shell:
@@ -50,11 +51,11 @@ def read_terminal_bench(folder: Path, problems: list[Problem]) -> Task:
         fault = "the agent's shell does not outlive its box"
         problems.append(Problem(FILE, "run_tests_in_same_shell", fault, fix))
     warnings = [SILENT]
-    solve = existing_file(folder / "solution.sh")
-    if solve is None and (folder / "solution.yaml").is_file():
+    solve = files.file("solution.sh")
+    if solve is None and files.file("solution.yaml"):
         warnings.append("solution.yaml: keys for a terminal are not sent; --agent oracle needs a"
                         " solution.sh")  # fmt: skip
-    dockerfile = existing_file(folder / "Dockerfile")
+    dockerfile = files.file("Dockerfile")
     check = Check(
         argv=("bash", "$STOCKADE_TESTS/run-tests.sh"),
         seconds=file.max_test_timeout_sec,
@@ -66,48 +67,53 @@ def read_terminal_bench(folder: Path, problems: list[Problem]) -> Task:
         instruction=file.instruction,
         folder=folder,
         dockerfile=dockerfile,
-        tests=(folder / "tests") if (folder / "tests").is_dir() else None,
+        tests=files.subfolder("tests"),
         solve=solve,
         check=check,
-        workdir=workdir_of(dockerfile) or "/app",
+        workdir=workdir_of(files, "Dockerfile") or "/app",
         agent_seconds=file.max_agent_timeout_sec,
         warnings=tuple(warnings),
     )
 
 
-def read(folder: Path, problems: list[Problem]) -> TerminalBenchFile | None:
+def read(files: TaskFiles) -> TerminalBenchFile | None:
     """``task.yaml``, or None with its problems noted."""
     import yaml
 
+    text = files.text(FILE)
+    if text is None:
+        return None
     try:
-        found: Any = yaml.safe_load((folder / FILE).read_text(encoding="utf-8"))
+        found: Any = yaml.safe_load(text)
+        files.problems.extend(nul_problems(found, FILE))
         return TerminalBenchFile.model_validate(found)
     except ValidationError as error:
-        problems += problems_of(error, FILE)
+        files.problems.extend(problems_of(error, FILE))
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""
-        problems.append(Problem(FILE, "", f"is not YAML{line}", "correct that line"))
-    except (OSError, UnicodeDecodeError, RecursionError):
-        problems.append(Problem(FILE, "", "cannot be read as UTF-8", "save it as UTF-8"))
+        files.note(FILE, f"is not YAML{line}", "correct that line")
+    except RecursionError:
+        files.note(FILE, "is nested too deeply", "write it flatter")
+    except ValueError as error:
+        files.note(FILE, f"is not YAML: {error}", "correct that value")
     return None
 
 
-def services(folder: Path) -> list[Problem]:
+def services(files: TaskFiles) -> None:
     """A compose file of one service is the usual frame of this layout; of more, it is refused."""
     import yaml
 
-    found = []
     for name in COMPOSE:
         try:
-            said = yaml.safe_load((folder / name).read_text(encoding="utf-8"))
+            said = yaml.safe_load(read_below(files.folder, name))
         except FileNotFoundError:
             continue
-        except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError):
-            found.append(Problem(name, "", "cannot be read", "correct it, or remove it"))
+        except (OSError, ValueError, yaml.YAMLError, RecursionError):
+            files.note(name, "cannot be read", "correct it, or remove it")
             continue
-        more = sorted(set((said or {}).get("services") or {}) - {"client"})
+        table = said.get("services") if isinstance(said, dict) else None
+        more = sorted(set(map(str, table)) - {"client"}) if isinstance(table, dict) else []
         if more:
-            fault = f"there is one box; no service {', '.join(map(str, more))}"
-            found.append(Problem(name, "services", fault, "use one image"))
-    return found
+            fault = f"there is one box; no service {', '.join(more)}"
+            files.problems.append(Problem(name, "services", fault, "use one image"))

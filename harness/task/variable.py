@@ -17,16 +17,16 @@ def expand(
 ) -> tuple[tuple[tuple[str, str], ...], list[Problem]]:
     """The table with the operator's variables filled in, and those that are not set.
 
-    Only variables that the task names are read; nothing else of the operator's environment
-    reaches a box.
+    ``environ`` holds what the operator lets tasks read, and every other variable counts as unset:
+    a task that could choose for itself would choose the operator's keys.
     """
     problems: list[Problem] = []
 
     def value(name: str, match: re.Match[str]) -> str:
         given = environ.get(match[1], match[2])
         if given is None:
-            message = f"the variable {match[1]} is not set"
-            fix = f"set it, or write ${{{match[1]}:-default}}"
+            message = f"the variable {match[1]} is not given to tasks, or not set"
+            fix = f"set it and add --task-env {match[1]}, or write ${{{match[1]}:-default}}"
             problems.append(Problem("task.toml", f"{key}.{name}", message, fix))
         return given or ""
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import Config, load_config, runs_folder
+from harness.config import Config, TaskRules, load_config, runs_folder
 from harness.errors import ConfigError
 
 
@@ -41,6 +41,25 @@ def test_every_wrong_key_is_named_with_its_file(tmp_path: Path) -> None:
 def test_a_file_that_is_no_toml_is_the_operators_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"config\.toml"):
         load_config(environment(tmp_path, "runner ="))
+
+
+def test_a_file_that_is_nested_too_deeply_is_the_operators_mistake(tmp_path: Path) -> None:
+    deep = "a = " + "[" * 3000 + "]" * 3000
+    with pytest.raises(ConfigError, match=r"config\.toml: is nested too deeply"):
+        load_config(environment(tmp_path, deep))
+
+
+def test_variables_for_tasks_are_a_list_of_names(tmp_path: Path) -> None:
+    environ = environment(tmp_path, '[task]\nenv = ["CI_COMMIT"]\n')
+    assert load_config(environ).task == TaskRules(("CI_COMMIT",))
+
+
+@pytest.mark.parametrize(
+    "text", ["task = 1", "task.env = 'X'", "task.env = [1]", "task.env = ['']", "task.other = []"]
+)
+def test_a_wrong_table_about_tasks_is_named(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r"config\.toml: task"):
+        load_config(environment(tmp_path, text))
 
 
 def test_runs_live_in_the_state_folder() -> None:

@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from harness.task.below import read_below
+
 __all__ = ["CODES", "Finding", "lint_task"]
 
 Level = Literal["warning", "note"]
@@ -83,8 +85,8 @@ class Subject:
     def file(self) -> dict[str, Any]:
         """``task.toml`` as it is written; empty where it cannot be read."""
         try:
-            return tomllib.loads((self.folder / "task.toml").read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            return tomllib.loads(read_below(self.folder, "task.toml").decode())
+        except (OSError, ValueError, RecursionError):
             return {}
 
     def table(self, *keys: str) -> dict[str, Any]:
@@ -95,13 +97,18 @@ class Subject:
         return found if isinstance(found, dict) else {}
 
     def files(self, *folders: str) -> list[Path]:
-        """Plain files below folders, in order."""
+        """Plain files below folders, in order; none that a link leads out to."""
         found: list[Path] = []
         for name in folders:
             for path in self.folder.glob(name):
                 paths = [path] if path.is_file() else sorted(path.rglob("*"))
-                found += [one for one in paths if one.is_file() and not one.is_symlink()]
+                found += [one for one in paths if self.own(one)]
         return found
+
+    def own(self, path: Path) -> bool:
+        """Whether this is a plain file of the task."""
+        inside = path.resolve().is_relative_to(self.folder.resolve())
+        return inside and path.is_file() and not path.is_symlink()
 
     def name(self, path: Path) -> str:
         """As findings name a file."""
@@ -109,7 +116,14 @@ class Subject:
 
     def lines(self, path: Path) -> list[str]:
         """Of a text file."""
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return self.text(path).splitlines()
+
+    def text(self, path: Path) -> str:
+        """A text file; nothing of one that is too large to have been written by a person."""
+        try:
+            return read_below(self.folder, self.name(path)).decode("utf-8", "replace")
+        except OSError:
+            return ""
 
 
 def lint_task(folder: Path) -> list[Finding]:
@@ -173,7 +187,7 @@ def pinned(image: str, file: str, line: int) -> Iterator[Finding]:
 def packages(subject: Subject) -> Iterator[Finding]:
     """What a Dockerfile installs by name alone."""
     for path in dockerfiles(subject):
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = subject.text(path)
         for match in PIP.finditer(text):
             words = match["words"].replace("\\\n", " ").split()
             if {"-r", "--requirement", "--require-hashes", "-e"} & set(words):
@@ -250,7 +264,8 @@ def dockerfiles(subject: Subject) -> list[Path]:
 
 def digest(path: Path) -> str:
     """Of a file's content."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 LOOKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
