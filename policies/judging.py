@@ -231,7 +231,8 @@ def meets(demands: tuple[tuple[str, ...], ...], words: Sequence[str]) -> bool:
 def key_of(span: Span) -> tuple[object, ...]:
     """Inner commands that are the same words are judged once."""
     if span.blind:
-        return (span.start, span.end, span.tail, tuple(span.words[span.start : span.end]))
+        words = tuple(span.words[span.start : span.end])
+        return (span.start, span.end, span.tail, words, span.below)
     return (span.start, span.end, span.tail)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from policies.matching.fault import Miss
@@ -32,9 +32,10 @@ class Span:
         blind: some words are UNSEEN or PATHLIKE.
         tail: unseen words will be appended.
         place: where the command runs.
+        below: the paths of which one stands above every PATHLIKE word.
     """
 
-    __slots__ = ("blind", "end", "place", "start", "tail", "words")
+    __slots__ = ("below", "blind", "end", "place", "start", "tail", "words")
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Span:
         *,
         blind: bool = False,
         tail: bool = False,
+        below: tuple[str, ...] = (),
     ) -> None:
         self.words = words
         self.start = start
@@ -52,6 +54,7 @@ class Span:
         self.place = place
         self.blind = blind
         self.tail = tail
+        self.below = below
 
 
 Inner = Callable[[Span], Miss | None]
@@ -402,9 +405,20 @@ class Walk:
         value = self.line.operands.places[index].value
         if value is None:
             return "unseen-words"
-        if value.anything or (value.path and (self.after or word == PATHLIKE)):
+        if value.anything:
             return None
-        return "unseen-words"
+        if value.path and word == PATHLIKE:
+            return self.below_fault(value)
+        return None if value.path and self.after else "unseen-words"
+
+    def below_fault(self, value: ValueType) -> str | None:
+        """What may not be written is refused where the search for it starts."""
+        if value.writable:
+            for path in self.span.below:
+                fault = value.check(path, self.span.place)
+                if fault is not None:
+                    return fault
+        return None
 
     def wrong(self, word: str, reason: str | None) -> Miss:
         """The miss of a word that no position takes."""
@@ -412,7 +426,7 @@ class Walk:
         expected = partial(self.line.operands.expected, state)
         dashed = word[:1] == "-" and len(word) > 1 and not self.after
         if self.span.blind and word[:1] == "\0":
-            return Miss("unseen-words", self.at, expected)
+            return Miss(reason or "unseen-words", self.at, expected)
         if word == "--" and not self.after:
             return Miss("end-marker", self.at, expected)
         if dashed and state.literals:
@@ -453,9 +467,13 @@ class Walk:
         span = self.span
         if kind == "replaced":
             words = [UNSEEN if "{}" in word else word for word in span.words]
-            return Span(words, self.at, span.end, span.place, blind=True, tail=span.tail)
+            return Span(
+                words, self.at, span.end, span.place, blind=True, tail=span.tail, below=span.below
+            )
         tail = span.tail or kind == "appended"
-        return Span(span.words, self.at, span.end, span.place, blind=span.blind, tail=tail)
+        return Span(
+            span.words, self.at, span.end, span.place, blind=span.blind, tail=tail, below=span.below
+        )
 
     def terminated(self, index: int) -> Miss | None:
         """``-exec CMD ;``: ``+`` ends it only directly after ``{}``, as find reads it."""
@@ -470,7 +488,8 @@ class Walk:
         if stop == start:
             return Miss("missing-operand", start, ("CMD",))
         inside = [exec_word(word) for word in words]
-        inner = Span(inside, start, stop, self.span.place, blind=True)
+        below = (*self.span.below, *self.start_paths())
+        inner = Span(inside, start, stop, self.span.place, blind=True, below=below)
         miss = self.inner(inner)
         if miss is not None:
             return miss
@@ -479,6 +498,19 @@ class Walk:
         self.state = self.line.operands.step(self.state, (index,))
         self.at = stop
         return None
+
+    def start_paths(self) -> Iterator[str]:
+        """The first path operands that stand together: where find starts."""
+        paths = self.line.operands.paths
+        found = False
+        for at, taken in self.trail:
+            if any(paths[index] is not None for index in taken):
+                found = True
+                word = self.span.words[at]
+                if word[:1] != "\0":
+                    yield word
+            elif found:
+                return
 
     # -- the end
 

@@ -14,7 +14,7 @@ TYPE_NAME = re.compile(r"[A-Z][A-Z0-9_]*\+?")
 ROOT_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 SPACE = " \t\r\n"
 STRUCTURE = frozenset("[]()|,'") | frozenset(SPACE)
-MODIFIERS = ("rw", "dash", "odd")
+MODIFIERS = ("rw", "dash", "odd", "named")
 
 
 class Scanner:

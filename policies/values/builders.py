@@ -61,6 +61,7 @@ def build_path(ref: TypeRef, catalogue: Catalogue) -> ValueType:
     check = path_check(
         writable="rw" in ref.modifiers,
         odd="odd" in ref.modifiers,
+        named="named" in ref.modifiers,
         protection=catalogue.protection,
         below=catalogue.roots[ref.root] if ref.root else None,
     )

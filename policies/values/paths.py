@@ -38,9 +38,18 @@ class Protection:
 
 
 def path_check(
-    *, writable: bool = False, odd: bool = False, protection: Protection, below: str | None = None
+    *,
+    writable: bool = False,
+    odd: bool = False,
+    named: bool = False,
+    protection: Protection,
+    below: str | None = None,
 ) -> Check:
-    """The check of a path type; ``below`` is the absolute path of a named root."""
+    """The check of a path type; ``below`` is the absolute path of a named root.
+
+    A ``named`` path goes elsewhere under its own name, which must not be a protected one.
+    """
+    unguarded = not (writable or named)
 
     def check(word: str, place: Place) -> str | None:
         if not word:
@@ -59,14 +68,14 @@ def path_check(
             place = Place(below, ".")
             if word[0] != "/":
                 return "path-escape"
-        if not writable and word[0] != "/" and ".." not in word and not place.outside:
+        if unguarded and word[0] != "/" and ".." not in word and not place.outside:
             return None
         parts = resolved(word, place)
         if parts is None:
             return "path-escape"
-        if writable and protection.covers(parts):
-            return "path-protected"
-        return None
+        if unguarded or not protection.covers(parts if writable else parts[-1:]):
+            return None
+        return "path-protected"
 
     return check
 

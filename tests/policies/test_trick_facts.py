@@ -50,6 +50,8 @@ ctest -S evil.cmake
 ninja -f evil.ninja
 gdb -batch -ex '!{evil}'
 gdb -batch -x evil.gdb
+diffstat 'x";./evil;".gz'
+bison skeleton.y
 sqlite3 a.db '.shell {evil}'
 rustc -C linker={evil} thing.rs
 cargo --config 'build.rustc="{evil}"' check
@@ -79,6 +81,14 @@ node --redirect-warnings={out} -e 'process.emitWarning("x")'
 ctest --output-log {out}
 curl -s -o {out} file:///etc/hostname
 rustc --emit=metadata -o {out} thing.rs
+"""
+PROTECTED = """
+find .git -name config -exec rm {} ;
+find .git -name config -exec timeout 5 rm {} ;
+cp -r x/.git .
+cp -rT x .
+sqlite3 -safe .git/a 'create table t(a)'
+tidy -q -m .git/a.html
 """
 READS = """
 grep -f {secret} {secret}
@@ -128,9 +138,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "Cargo.toml": '[package]\nname = "x"\nversion = "0.1.0"\nedition = "2021"\n',
         "src/main.rs": "fn main() {}\n",
         "CTestTestfile.cmake": "",
+        "x/.git/added": "",
+        "skeleton.y": '%skeleton "./skeleton.c"\n%%\ns: ;\n',
+        "skeleton.c": "m4_divert_push(0)m4_esyscmd([./evil])\n",
     }
     for name, text in files.items():
-        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text)
     for name in ("evil", "as", "cc1"):
         (work / name).write_text(EVIL)
@@ -192,3 +205,17 @@ def test_a_trick_that_reads_elsewhere_really_does(text, folder, tmp_path):
     secret = str(tmp_path / "secret")
     done = run(text, folder, secret=secret, names=str(tmp_path / "names"))
     assert "the-secret" in done.stdout + done.stderr, done
+
+
+def below_git(work: Path) -> dict[str, bytes]:
+    """What the protected folder holds."""
+    places = (work / ".git").rglob("*")
+    return {str(one.relative_to(work)): one.read_bytes() for one in places if one.is_file()}
+
+
+@pytest.mark.parametrize("text", rows(PROTECTED))
+def test_a_trick_that_changes_a_protected_place_really_does(text, folder):
+    (folder / ".git/a.html").write_text("<p>x")
+    before = below_git(folder)
+    done = run(text, folder)
+    assert below_git(folder) != before, done

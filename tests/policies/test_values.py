@@ -42,6 +42,17 @@ TABLE = [
         ["ab", "abcx"],
         {"a": "value-type", "abcd": "value-type", "": "empty-word", "AB": "value-type"},
     ),
+    (
+        "PATH:named",
+        ["a", ".git/config", "x/.github", "."],
+        {
+            ".git": "path-protected",
+            "x/.git/": "path-protected",
+            "x/.git/.": "path-protected",
+            "x/a/../.vscode": "path-protected",
+            "../x": "path-escape",
+        },
+    ),
     ("RE(/-x/):dash", ["-x"], {"-y": "value-type"}),
     (
         "TEXT(2..4)",
