@@ -43,6 +43,8 @@ class Setup:
         seccomp: load the filter; ``ptrace``: let programs trace each other.
         landlock: rules (path, access) for programs; without any, only signals and abstract
             sockets are kept within a call; None for no Landlock.
+        set_uid: programs may give files the set-uid bit; not where the workspace is a folder of the
+            host's, whose owner any user could become by such a file while the box is open.
         nice: priority of programs, so that the supervisor is heard in a fork bomb.
         lease_seconds: silence of the harness after which the box ends.
         counters: files that count limits hit, by limit; only those of the box's own cgroup.
@@ -66,6 +68,7 @@ class Setup:
     nproc: bool = False
     seccomp: bool = True
     ptrace: bool = False
+    set_uid: bool = True
     landlock: tuple[tuple[str, Access], ...] | None = None
     nice: int = 10
     lease_seconds: float = 60.0

@@ -79,6 +79,7 @@ class BubblewrapRunner:
             alone=True,
             nproc=True,
             own_network=True,
+            set_uid=spec.in_place is None,
             landlock=(),
             counters=CONTAINER_COUNTERS if hold.group else {},
             poll=hold.group is None,

@@ -259,6 +259,7 @@ def setup_for(spec: SessionSpec) -> Setup:
         alone=True,
         nproc=False,
         own_network=True,
+        set_uid=spec.in_place is None,
         landlock=(),  # only its scopes: the programs of one call do not signal those of another
         lease_seconds=float(LEASE_SECONDS),
         counters=CONTAINER_COUNTERS,

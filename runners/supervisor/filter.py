@@ -42,6 +42,16 @@ FAST_OPEN = (
     (46, 211, 2),
     (307, 269, 3),
 )  # sendto, sendmsg, sendmmsg and the argument
+# Calls that give a file its mode, and the argument that has it.
+MODES = (
+    (90, None, 1), (91, 52, 1), (268, 53, 2), (452, 452, 2),  # chmod, fchmod, fchmodat(2)
+    (85, None, 1), (133, None, 1), (259, 33, 2),  # creat, mknod, mknodat
+)  # fmt: skip
+# The same, but only with a flag that makes files: the flags, and the mode.
+OPENS = ((2, None, 1, 2), (257, 56, 2, 3))
+OPENAT2 = 437
+SET_UID = 0o4000
+MAKES = 0o100 | 0x400000  # O_CREAT, O_TMPFILE without O_DIRECTORY
 NEW_NAMESPACES = 0x7E020000
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 MSG_FASTOPEN = 0x20000000
@@ -67,7 +77,12 @@ def families(*, own_network: bool) -> "tuple[int, ...]":
 
 
 def program(
-    allowed: "tuple[int, ...]", *, ptrace: bool, outliving: bool, key: "tuple[int, int]" = (0, 0)
+    allowed: "tuple[int, ...]",
+    *,
+    ptrace: bool,
+    outliving: bool,
+    set_uid: bool = True,
+    key: "tuple[int, int]" = (0, 0),
 ) -> bytes:
     """The filter as BPF instructions.
 
@@ -116,6 +131,7 @@ def program(
         body = [_step(ANY_BIT, MSG_FASTOPEN, 0, 1), _refuse(errno.EOPNOTSUPP)]
         code += _on(numbers[side], argument, body)
     code += _sockets(SOCKET[side], allowed)
+    code += [] if set_uid else _no_set_uid(side)
     code.append(_step(RETURN, ALLOW))
     return b"".join(code)
 
@@ -129,6 +145,27 @@ def _own(kind: int) -> "list[bytes]":
         _step(EQUAL, 0, 1, 0),
         _refuse(errno.EPERM),
     ]
+
+
+def _no_set_uid(side: int) -> "list[bytes]":
+    """No file gets the set-uid bit, by whatever call."""
+    code = _answer(OPENAT2, ERRNO | errno.ENOSYS)  # its mode lies in memory, where no filter looks
+    for *numbers, argument in MODES:
+        number = numbers[side]
+        if number is not None:
+            body = [_step(ANY_BIT, SET_UID, 0, 1), _refuse(errno.EPERM)]
+            code += _on(number, argument, body)
+    for *numbers, flags, mode in OPENS:
+        number = numbers[side]
+        if number is not None:
+            body = [
+                _step(ANY_BIT, MAKES, 0, 3),
+                _argument(mode),
+                _step(ANY_BIT, SET_UID, 0, 1),
+                _refuse(errno.EPERM),
+            ]
+            code += _on(number, flags, body)
+    return code
 
 
 def _sockets(number: int, allowed: "tuple[int, ...]") -> "list[bytes]":

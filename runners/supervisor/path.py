@@ -9,7 +9,7 @@ import posix as os
 
 from runners.supervisor import system
 
-__all__ = ["FOLDER", "READ", "has_openat2", "open_beneath"]
+__all__ = ["FOLDER", "READ", "do_without_openat2", "has_openat2", "open_beneath"]
 
 ALWAYS = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 READ = os.O_RDONLY | ALWAYS
@@ -32,6 +32,12 @@ def has_openat2() -> bool:
         except OSError:
             _openat2 = False
     return _openat2
+
+
+def do_without_openat2() -> None:
+    """From now on by our own walk: a filter will refuse the call."""
+    global _openat2  # noqa: PLW0603 - as above
+    _openat2 = False
 
 
 def os_root() -> int:

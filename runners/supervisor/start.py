@@ -90,8 +90,16 @@ def _prepare(settings: "dict[str, Any]") -> "tuple[Dispatcher, dict[str, Any]]":
         allowed = seccomp.families(own_network=settings["own_network"])
         own_ipc = settings["own_network"] or settings["pid1"]
         box.key = _key()
+        if not settings["set_uid"]:
+            path.do_without_openat2()
         seccomp.load(
-            seccomp.program(allowed, ptrace=settings["ptrace"], outliving=own_ipc, key=box.key)
+            seccomp.program(
+                allowed,
+                ptrace=settings["ptrace"],
+                outliving=own_ipc,
+                set_uid=settings["set_uid"],
+                key=box.key,
+            )
         )
     view = Tree(alone=settings["alone"])
     deadman = DeadMan(view, settings["lease_seconds"])

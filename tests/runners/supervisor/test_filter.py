@@ -94,3 +94,40 @@ async def test_privileges_cannot_be_gained(session):
         sets = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
         assert [int(lines[name], 16) for name in sets] == [0] * 5
         assert lines["Groups"].strip() == ""
+
+
+SET_UID = """
+import struct
+open("f", "w").close()
+folder = os.open(".", os.O_PATH)
+def name(text):
+    return ctypes.addressof(kept.setdefault(text, ctypes.create_string_buffer(text)))
+kept = {}
+how = ctypes.create_string_buffer(struct.pack("=QQQ", 0o102, 0o4755, 0))
+file = os.open("f", os.O_RDWR)
+print(
+    call(90, name(b"f"), 0o4755), call(91, file, 0o4755), call(268, folder, name(b"f"), 0o4755),
+    call(452, folder, name(b"f"), 0o4755, 0), call(85, name(b"c"), 0o4755),
+    call(2, name(b"o"), 0o102, 0o4755), call(257, folder, name(b"a"), 0o102, 0o4755),
+    call(257, folder, name(b"."), 0x410002, 0o4755), call(133, name(b"n"), 0o104755, 0),
+    call(259, folder, name(b"m"), 0o104755, 0),
+    call(437, folder, name(b"p"), ctypes.addressof(how), 24),
+)
+print(sorted(name for name in os.listdir() if os.stat(name).st_mode & 0o4000))
+os.chmod("f", 0o2755)
+"""
+
+
+async def test_no_file_gets_the_set_uid_bit_where_the_workspace_is_a_folder_of_the_host(
+    open_session,
+):
+    session = await open_session(set_uid=False)
+    said, files = (await answer(session, SET_UID)).splitlines()
+    assert (said, files) == (" ".join(["EPERM"] * 10 + ["ENOSYS"]), "[]")
+
+
+async def test_files_are_reached_without_the_call_that_is_refused_then(open_session):
+    session = await open_session(set_uid=False)
+    await session.write_file("a/b.txt", b"x")
+    found = await session.read_file("a/b.txt")
+    assert found.data == b"x"

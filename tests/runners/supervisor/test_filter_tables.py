@@ -122,3 +122,33 @@ def test_fast_open_is_refused_in_all_three_calls(machine):
         plain = answers(machine, [(numbers, *words)])
         words[argument] = 0x20000000 | 1
         assert (plain, answers(machine, [(numbers, *words)])) == ([ALLOWED], ["ENOTSUP"])
+
+
+def test_a_call_that_sets_the_set_uid_bit_is_refused_where_that_is_asked(machine):
+    side = 1 if system.ARM64 else 0
+    for *numbers, argument in machine.MODES:
+        if numbers[side] is None:
+            continue
+        asked = []
+        for mode in (0o4755, 0o4000 | 1 << 32, 0o3777):
+            words = [0] * 6
+            words[argument] = mode
+            asked.append((numbers, *words))
+        assert answers(machine, asked, set_uid=False) == ["EPERM", "EPERM", ALLOWED]
+        assert answers(machine, asked) == [ALLOWED] * 3
+
+
+def test_the_mode_of_an_opened_file_counts_only_where_one_is_made(machine):
+    side = 1 if system.ARM64 else 0
+    for *numbers, flags, mode in machine.OPENS:
+        if numbers[side] is None:
+            continue
+        asked = []
+        for flag, bits in ((0o101, 0o4755), (0x410002, 0o4755), (0o101, 0o755), (0, 0o4755)):
+            words = [0] * 6
+            words[flags], words[mode] = flag, bits
+            asked.append((numbers, *words))
+        assert answers(machine, asked, set_uid=False) == ["EPERM", "EPERM", ALLOWED, ALLOWED]
+    openat2 = [((machine.OPENAT2,) * 2,)]
+    assert answers(machine, openat2, set_uid=False) == ["ENOSYS"]
+    assert answers(machine, openat2) == [ALLOWED]
