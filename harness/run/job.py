@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.config import Config, Images, load_config
+from harness.config import Config, Images, load_config, runs_folder
 from harness.errors import ConfigError
 from harness.models.choice import make_model, model_from_environment
 from harness.run.accepted import accept
@@ -150,6 +150,27 @@ def check_destination(options: RunOptions) -> None:
     for flag, given in (("--in-place", options.in_place), ("--apply", options.box.apply)):
         if given and not own:
             raise ConfigError(f"{flag} needs --workspace: a task's own files are never changed")
+    if options.in_place and options.box.workspace is not None:
+        check_outside(options.box.workspace, "--patch", options.box.patch)
+        check_outside(options.box.workspace, "--out", options.out)
+        check_outside(options.box.workspace, "the state folder", runs_folder())
+
+
+def check_outside(workspace: Path, what: str, path: Path | None) -> None:
+    """What we write may not lie where a program can put a link in its place."""
+    if path is None:
+        return
+    for place in spellings(path):
+        if any(place.is_relative_to(folder) for folder in spellings(workspace)):
+            raise ConfigError(
+                f"--in-place: {what} ({path}) lies in the workspace, where the box can change it; "
+                "name a place outside"
+            )
+
+
+def spellings(path: Path) -> tuple[Path, Path]:
+    """A path as it is written, since a program could change a link on the way, and resolved."""
+    return Path(os.path.abspath(path)), path.resolve()  # noqa: PTH100 - links are not followed
 
 
 def lowered_limits(limits: Limits, task: Task) -> Limits:

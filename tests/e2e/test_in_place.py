@@ -124,6 +124,24 @@ def test_no_bit_that_gives_away_the_owner_stays_and_what_moved_is_named(
     assert sorted(p.name for p in (task.workspace / "sub2").iterdir()) == [".git"]
 
 
+@pytest.mark.parametrize(
+    ("flag", "place"), [("--patch", "a.diff"), ("--patch", "l/a.diff"), ("--out", "out")]
+)
+def test_nothing_of_ours_is_written_where_the_box_can_put_a_link(
+    stockade, quick_box, task, flag, place
+) -> None:
+    (task.workspace / "l").symlink_to(stockade.root)
+    done = stockade(
+        "run", "--instruction", "x", "--workspace", task.workspace, "--in-place",
+        "--policy", stockade.policy, "--runner", quick_box, "--agent", "nop",
+        flag, task.workspace / place,
+    )  # fmt: skip
+    assert (done.code, "lies in the workspace, where the box can change it" in done.err) == (
+        2,
+        True,
+    )
+
+
 def test_a_link_at_a_protected_name_is_not_worked_on_in_place(stockade, quick_box, task) -> None:
     (task.workspace / "elsewhere").mkdir()
     (task.workspace / ".git").symlink_to("elsewhere")
