@@ -15,6 +15,7 @@ from runners.errors import (
     RunnerError,
     StartError,
     UnavailableError,
+    UnresolvedError,
     WorkspaceError,
 )
 from runners.outcome import (
@@ -76,6 +77,7 @@ __all__ = [
     "Spilled",
     "StartError",
     "UnavailableError",
+    "UnresolvedError",
     "WorkspaceError",
     "Written",
     "all_runners",

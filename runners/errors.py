@@ -4,7 +4,8 @@
     ├── UnavailableError            this box does not work here; says what is missing and the cure
     ├── StartError                  the supervisor did not start in its box
     ├── ProtocolError               what came out of a box was not a valid frame
-    └── LostError                   the box ended while a call was under way
+    ├── LostError                   the box ended while a call was under way
+    └── UnresolvedError             the box could not say which program or files a word means
     WorkspaceError (exit 2)         the operator's workspace cannot be copied as it is
 
 What a program does wrong is never one of these: it is an Outcome or a Fault.
@@ -18,6 +19,7 @@ __all__ = [
     "RunnerError",
     "StartError",
     "UnavailableError",
+    "UnresolvedError",
     "WorkspaceError",
 ]
 
@@ -42,6 +44,18 @@ class ProtocolError(RunnerError):
 
 class LostError(RunnerError):
     """The box ended while somebody still needed it."""
+
+
+class UnresolvedError(RunnerError):
+    """The box could not say which program or files a word stands for; it goes on.
+
+    Attributes:
+        timed_out: the look took longer than a call may.
+    """
+
+    def __init__(self, message: str, *, timed_out: bool) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
 
 
 class WorkspaceError(Exception):

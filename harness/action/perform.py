@@ -14,7 +14,7 @@ from harness.event import ToolJudged
 from harness.judge import Judge, verdict_fields
 from harness.signal import Signal
 from policies import Cd, Command, Decision, Limits, PathCheck, Pipeline, Plan, Stage, Verdict
-from runners import OnOutput, Outcome, Session
+from runners import Ending, OnOutput, Outcome, Session, UnresolvedError
 
 __all__ = ["carry_out", "perform"]
 
@@ -117,19 +117,34 @@ class _Run:
 
     async def run(self, steps: Sequence[Placed]) -> Performed:
         """Look at all steps first, so that a denial comes before anything starts; then run."""
+        done: list[StepDone] = []
         try:
             ready = [
                 await self._first_look(step, first=not number) for number, step in enumerate(steps)
             ]
         except _Refused as refused:
             return Performed(refused.verdict, self._found.plan)
-        done: list[StepDone] = []
+        except UnresolvedError as error:
+            return self._unready(steps, done, error)
         try:
             await self._go(steps, ready, done)
+        except UnresolvedError as error:
+            return self._unready(steps, done, error)
         except _Refused as refused:
             done.append(StepDone(len(done), problem=refused.verdict.message))
             done += [StepDone(step.index, skipped=True) for step in steps[len(done) :]]
             return Performed(refused.verdict, self._found.plan, tuple(done))
+        verdict = dataclasses.replace(self._found.verdict, decision=Decision.ALLOW)
+        return Performed(verdict, self._found.plan, tuple(done))
+
+    def _unready(
+        self, steps: Sequence[Placed], done: list[StepDone], error: UnresolvedError
+    ) -> Performed:
+        """Nothing more was started: the box did not say in time what would be."""
+        ending = Ending.TIMED_OUT if error.timed_out else Ending.LOST
+        outcome = Outcome(ending, start_error=str(error))
+        done.append(StepDone(len(done), outcome, problem=str(error)))
+        done += [StepDone(step.index, skipped=True) for step in steps[len(done) :]]
         verdict = dataclasses.replace(self._found.verdict, decision=Decision.ALLOW)
         return Performed(verdict, self._found.plan, tuple(done))
 

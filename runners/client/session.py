@@ -19,7 +19,7 @@ from runners.client.pieces import pieces
 from runners.client.request import run_request
 from runners.client.wire import NUMBER_MAX, Head
 from runners.contract import OnOutput, PathFault, Root
-from runners.errors import ProtocolError, RunnerError, WorkspaceError
+from runners.errors import ProtocolError, RunnerError, UnresolvedError, WorkspaceError
 from runners.outcome import (
     Ending,
     Entry,
@@ -43,6 +43,8 @@ TREE_SECONDS = 600.0
 STAGES_MAX = 256
 LIST_MAX = 64 << 20
 ENTRIES_MAX = 100_000
+SLOW = "it took longer than "
+"""How a supervisor begins to say that an operation was ended at its deadline."""
 ENTRY_BYTES = 8192
 """Heads and padding of one entry of an archive, generously."""
 
@@ -146,7 +148,11 @@ class SupervisedSession:
         )
 
     async def resolve(self, name: str, search: Sequence[str]) -> Program | None:
-        """The program that a bare name stands for on a search path of box folders."""
+        """The program that a bare name stands for on a search path of box folders.
+
+        Raises:
+            UnresolvedError: the box did not say; that is another thing than no such program.
+        """
 
         def read(done: Head, _data: bytes) -> Program | None:
             if not value_of(done):
@@ -156,7 +162,9 @@ class SupervisedSession:
 
         request = {"name": name, "search": list(search)}
         found = await self._look("resolve", request, read, path=name)
-        return None if isinstance(found, Fault) else found
+        if isinstance(found, Fault):
+            raise _unresolved(name, found)
+        return found
 
     async def check(
         self,
@@ -189,6 +197,8 @@ class SupervisedSession:
         """Names that a shell glob stands for."""
         request = {"root": "workspace", "pattern": pattern, "cwd": cwd, "limit": limit}
         found = await self._look("glob", request, lambda _, data: _texts(data), path=pattern)
+        if isinstance(found, Fault) and found.message.startswith(SLOW):
+            raise _unresolved(pattern, found)
         return () if isinstance(found, Fault) else found
 
     # -- files -------------------------------------------------------------------------------
@@ -363,6 +373,11 @@ class SupervisedSession:
         return await self._link.call(
             operation, request, seconds=seconds, judge=judge, source=source, sink=sink
         )
+
+
+def _unresolved(word: str, fault: Fault) -> UnresolvedError:
+    text = f"{word!r} could not be looked up in the box: {fault.message}"
+    return UnresolvedError(text, timed_out=fault.message.startswith(SLOW))
 
 
 def _rows(data: bytes, *kinds: type) -> list[list[Any]]:
