@@ -6,6 +6,7 @@
     ├── RegistrationError (2)       a tool, hook, section or service cannot be registered
     ├── ServiceError (3)            a service was asked for that is not mounted
     ├── LogError (3)                the log cannot be written or continued; the run stops
+    │   └── RecordError (2)         a log holds what is no record; it cannot be read on from there
     ├── PipelineError (3)           a scheduler defect; never the fault of a tool or a model
     └── ModelError (7)              the model failed; carries the untouched transcript
         ├── MalformedReplyError     a reply that cannot be used; nothing of it was kept
@@ -29,6 +30,7 @@ __all__ = [
     "MalformedReplyError",
     "ModelError",
     "PipelineError",
+    "RecordError",
     "RegistrationError",
     "ScriptError",
     "ScriptExhaustedError",
@@ -64,6 +66,12 @@ class ServiceError(HarnessError):
 
 class LogError(HarnessError):
     """The log cannot be written or continued; a run stops rather than go on unlogged."""
+
+
+class RecordError(LogError):
+    """A log holds what is no record of its schema; the message names the first."""
+
+    exit_code = 2
 
 
 class PipelineError(HarnessError):

@@ -8,6 +8,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from harness.event import Payload
 from harness.record import SCHEMA, TYPES
+from harness.record.shapes import INSIDE, Shape
 
 __all__ = ["event_schema"]
 
@@ -62,10 +63,13 @@ def _record(payload: Any) -> dict[str, Any]:  # noqa: ANN401 - a class of the un
         if name == "facts":
             spread = True
             continue
-        properties[name] = _of(hints[name])
+        inside = INSIDE.get(kind, {}).get(name)
+        properties[name] = _of(hints[name]) if inside is None else _shape(inside)
         if name not in payload._field_defaults:
             required.append(name)
     if spread:
+        facts = {name: INSIDE[kind][name] for name in INSIDE.get(kind, {})}
+        properties |= {name: _null(shape) for name, shape in facts.items() if name not in required}
         properties["withheld"] = False
     return {
         "title": kind,
@@ -75,6 +79,29 @@ def _record(payload: Any) -> dict[str, Any]:  # noqa: ANN401 - a class of the un
         "required": required,
         "additionalProperties": spread,
     }
+
+
+def _shape(shape: Shape) -> dict[str, Any]:
+    """The schema of what is inside a field."""
+    if isinstance(shape, tuple):
+        return {"anyOf": [_shape(one) for one in shape]}
+    if isinstance(shape, list):
+        return {"type": "array", "items": _shape(shape[0])}
+    if not isinstance(shape, dict):
+        return {} if shape is object else {"type": _PLAIN[shape]}
+    if not shape:
+        return {"type": "object"}
+    return {"type": "object", "properties": {key: _null(one) for key, one in shape.items()}}
+
+
+def _null(shape: Shape) -> dict[str, Any]:
+    """The same, or null."""
+    made = _shape(shape)
+    return (
+        {**made, "type": [made["type"], "null"]}
+        if "type" in made
+        else {"anyOf": [*made["anyOf"], {"type": "null"}]}
+    )
 
 
 def _of(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - a type

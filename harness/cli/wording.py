@@ -9,6 +9,9 @@ from typing import Any
 
 __all__ = ["brief", "cut", "duration", "ending", "one_line"]
 
+LONGEST = 1e12
+"""Seconds; what is longer, or no number, comes from a log that nobody can have written."""
+
 HARD = frozenset('"$`\\!')
 SPECIAL = frozenset("|&;<>")
 
@@ -17,11 +20,10 @@ def brief(name: str, arguments: str) -> str:
     """A call in a few words: its name, and what it is about."""
     try:
         given = json.loads(arguments or "{}")
-    except ValueError:
-        return one_line(f"{name} {arguments}")
-    if not isinstance(given, dict):
-        return one_line(f"{name} {arguments}")
-    return one_line(f"{name} {_about(name, given)}").rstrip()
+        about = _about(name, given) if isinstance(given, dict) else arguments
+    except (ValueError, RecursionError):
+        about = arguments
+    return one_line(f"{name} {about}").rstrip()
 
 
 def _about(name: str, given: Mapping[str, Any]) -> str:
@@ -106,6 +108,8 @@ def duration(seconds: float) -> str:
     """Figures that can be compared at a glance."""
     if seconds < 0.0005:
         return "<1 ms"
+    if not seconds < LONGEST:
+        return "?"
     steps: tuple[tuple[float, Callable[[float], str]], ...] = (
         (0.0995, lambda s: f"{s * 1000:.0f} ms"),
         (9.995, lambda s: f"{s:.2f} s"),
@@ -128,6 +132,6 @@ def ending(outcome: Mapping[str, Any] | None) -> str:
         return ""
     stopped = outcome.get("problem")  # of a plan, after these programs
     last = outcomes[-1]
-    if last["ending"] == "exited":
+    if last.get("ending") == "exited":
         return f"exit {last['code']}" if last.get("code") else "stopped" if stopped else ""
-    return str(last["ending"]).replace("_", " ")
+    return str(last.get("ending")).replace("_", " ")

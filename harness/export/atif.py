@@ -78,7 +78,7 @@ def _answered(one: RecalledStep) -> dict[str, Any]:
 def _call(call: RecalledCall) -> dict[str, Any]:
     try:
         arguments = json.loads(call.arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = None
     made: dict[str, Any] = {"tool_call_id": call.id, "function_name": _clean(call.name)}
     if isinstance(arguments, dict):

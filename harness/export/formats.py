@@ -11,7 +11,7 @@ from harness.errors import ConfigError
 from harness.export.atif import atif
 from harness.export.chat import messages, mini_trajectory
 from harness.export.junit import junit
-from harness.model import Reply, Usage
+from harness.model import Reply
 from harness.models.recording import script_of
 from harness.recall import Recollection
 
@@ -61,8 +61,7 @@ def _replies(run: Recollection) -> Sequence[Reply]:
         answer = step.assistant
         if answer is None or step.reply is None:
             continue
-        usage = step.reply.get("usage")
-        made.append(Reply(answer.text, answer.calls, Usage(**usage) if usage else None))
+        made.append(Reply(answer.text, answer.calls, step.usage))
     return made
 
 

@@ -216,7 +216,7 @@ class _Slot:
 def _whole(arguments: str) -> bool:
     try:
         json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

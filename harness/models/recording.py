@@ -89,7 +89,7 @@ def _arguments(raw: str) -> object:
     """As an object where that gives the same text again, else raw."""
     try:
         given = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw
     return given if isinstance(given, dict) and json.dumps(given) == raw else raw
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from harness.message import Assistant, Message, Reasoning, System, ToolCall, ToolMessage, User
+from harness.model import Usage
 
 __all__ = ["RecalledCall", "RecalledStep", "Recollection", "recall"]
 
@@ -63,8 +64,19 @@ class RecalledStep:
         if self.reply is None:
             return None
         calls = tuple(ToolCall(c.id, c.name, c.arguments) for c in self.calls)
-        reasoning = tuple(Reasoning(**one) for one in self.reply.get("reasoning") or ())
+        reasoning = tuple(
+            Reasoning(*(_text(one, key) for key in ("text", "signature", "provider", "data")))
+            for one in self.reply.get("reasoning") or ()
+        )
         return Assistant(str(self.reply.get("text", "")), calls, reasoning)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the provider reported of this answer, None where it reported nothing."""
+        said = (self.reply or {}).get("usage") or {}
+        names = ("input_tokens", "output_tokens", "cached_tokens", "cost")
+        found = {name: said[name] for name in names if said.get(name) is not None}
+        return Usage(**found) if found else None
 
     @property
     def whole(self) -> bool:
@@ -153,7 +165,7 @@ class _Fold:
             return
         self._step.reply, self._step.replied_at = record, str(record.get("at", ""))
         for one in record.get("calls") or ():
-            call = RecalledCall(str(one["id"]), str(one["name"]), str(one["arguments"]))
+            call = RecalledCall(_text(one, "id"), _text(one, "name"), _text(one, "arguments"))
             self._step.calls.append(call)
             self._calls[self._step.number, call.id] = call
 
@@ -171,16 +183,24 @@ class _Fold:
         return self._calls[key]
 
 
+def _text(one: Record, key: str) -> str:
+    """A text of an object in a record; what is absent or null is empty."""
+    return str(one.get(key) or "")
+
+
 def _message(one: Record) -> Message:
-    role, text = one.get("role"), str(one.get("text", ""))
+    role, text = one.get("role"), _text(one, "text")
     if role == "system":
         return System(text)
     if role == "context":
         return User(text, origin="context")
     if role == "toolmessage":
-        tool, content = str(one.get("tool", "")), str(one.get("content", ""))
-        return ToolMessage(str(one.get("call_id", "")), tool, content, bool(one.get("is_error")))
+        tool, content = _text(one, "tool"), _text(one, "content")
+        return ToolMessage(_text(one, "call_id"), tool, content, bool(one.get("is_error")))
     if role == "assistant":
-        calls = tuple(ToolCall(**call) for call in one.get("calls") or ())
+        calls = tuple(
+            ToolCall(_text(call, "id"), _text(call, "name"), _text(call, "arguments"))
+            for call in one.get("calls") or ()
+        )
         return Assistant(text, calls)
     return User(text)

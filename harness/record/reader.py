@@ -7,25 +7,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.errors import LogError
+from harness.errors import RecordError
+from harness.record.form import form_fault
 from harness.record.parts import parts
 
 __all__ = ["read_events"]
 
-_decoder = json.JSONDecoder()
+
+def _constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+_decoder = json.JSONDecoder(parse_constant=_constant)
 
 
 def read_events(path: str | Path) -> Iterator[dict[str, Any]]:
     """The records of a log in order, up to a torn last one.
 
-    This trusts the file; :func:`harness.record.verify` says whether it deserves it.
+    Every field of a record that is given has the type of the schema, else RecordError; more is
+    not promised: :func:`harness.record.verify` says whether the file deserves to be trusted.
     """
     number = 0
     for source in parts(Path(path)) or [Path(path)]:
         try:
             stream = source.open("rb")
         except OSError as error:
-            raise LogError(f"{source}: cannot be read: {error.strerror}") from error
+            raise RecordError(f"{source}: cannot be read: {error.strerror}") from error
         with stream:
             for line in stream:
                 if not line.endswith(b"\n"):
@@ -41,7 +48,10 @@ def _record(line: bytes, source: Path, number: int) -> dict[str, Any]:
         if text[end:] != "\n":  # `decode` looks for spaces around each text; there hardly are any
             record = _decoder.decode(text)
     except (ValueError, RecursionError) as error:
-        raise LogError(f"{source}: record {number} is not JSON: {error}") from error
+        raise RecordError(f"{source}: record {number} is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise LogError(f"{source}: record {number} is no object")
+        raise RecordError(f"{source}: record {number} is no object")
+    fault = form_fault(record)
+    if fault is not None:
+        raise RecordError(f"{source}: record {number} is not of this schema: {fault}")
     return record

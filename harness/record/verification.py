@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hmac
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -18,6 +19,7 @@ from harness.record.chain import (
     seal_path,
     seal_text,
 )
+from harness.record.form import form_fault
 from harness.record.parts import parts
 
 __all__ = ["Verification", "scan", "verify"]
@@ -42,6 +44,7 @@ class Verification:
         size: bytes up to the problem, in the file where it is.
         torn: the problem is a fragment at the end, as a crash leaves it.
         part: the file of the log that was looked at last.
+        end: the record of the end of the run, {} where there is none.
     """
 
     code: Literal[0, 1, 2] = 0
@@ -55,6 +58,7 @@ class Verification:
     size: int = 0
     torn: bool = False
     part: Path | None = None
+    end: Mapping[str, Any] = field(default_factory=dict)
 
 
 def verify(path: str | Path, head: str | None = None, key: bytes | None = None) -> Verification:
@@ -112,12 +116,17 @@ class _Chain:
         self.head = FIRST_PREVIOUS
         self.run = ""
         self.size = 0
-        self.last = ""
+        self.last: dict[str, Any] = {}
 
     def found(self) -> Verification:
-        ended = self.last == "run/end"
+        end = self.last if self.last.get("type") == "run/end" else {}
         return Verification(
-            records=self.count, head=self.head, run=self.run, size=self.size, ended=ended
+            records=self.count,
+            head=self.head,
+            run=self.run,
+            size=self.size,
+            ended=bool(end),
+            end=end,
         )
 
     def take(self, line: bytes) -> str | None:
@@ -158,7 +167,7 @@ class _Chain:
 
     def _meaning(self, record: dict[str, Any]) -> str | None:
         kind, run = record.get("type"), record.get("run")
-        if kind not in TYPES:
+        if not isinstance(kind, str) or kind not in TYPES:
             return f"its type {kind!r} is unknown to schema {SCHEMA}"
         if not self.count:
             if record.get("schema") != SCHEMA:
@@ -168,9 +177,12 @@ class _Chain:
             self.run = str(run)
         elif run != self.run:
             return f"it belongs to another run: {run!r}"
-        elif self.last == "run/end" and kind not in ("run/start", "run/resumed"):
+        elif self.last.get("type") == "run/end" and kind not in ("run/start", "run/resumed"):
             return f"a {kind} follows the end of the run"
-        self.last = str(kind)
+        fault = form_fault(record)
+        if fault is not None:
+            return f"it is not of this schema: {fault}"
+        self.last = record
         return None
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.arguments import ArgumentsError, decode_arguments
 from harness.judge import strictest
 from harness.recall import RecalledCall, recall
 from harness.registry import Registry
@@ -94,15 +94,17 @@ async def redecide(records: Sequence[Mapping[str, Any]], policy: Policy) -> list
 async def _judged(
     registry: Registry, policy: Policy, box: Box, step: int, call: RecalledCall
 ) -> Verdict | None:
-    tool = registry.get("run_command" if call.name == SINGLE else call.name)
-    if tool is None or tool.unjudged or call.verdict is None:
+    entry = registry.entry("run_command" if call.name == SINGLE else call.name)
+    if entry is None or entry.tool.unjudged or call.verdict is None:
         return None
-    try:
-        arguments = json.loads(call.arguments or "{}")
-    except ValueError:
+    tool = entry.tool
+    arguments = _arguments(call)
+    if arguments is None or entry.parameters.violations(arguments):
         return None
     if call.name == SINGLE and not arguments:
         return None  # a log that does not say which command it was
+    if tool.rules is not None and list(tool.rules(arguments)):
+        return None
     if tool.prepare is not None:
         execution = Execution(call.id, call.name, step, Signal())
         verdict: Verdict = (await tool.prepare(arguments, execution))[0]
@@ -116,10 +118,17 @@ def _tool_verdict(tool: Tool, policy: Policy, box: Box, arguments: dict[str, Any
     return strictest(found)
 
 
-def _shown(call: RecalledCall) -> str:
+def _arguments(call: RecalledCall) -> dict[str, Any] | None:
+    """The arguments as they came to the policy, None where they cannot have."""
     try:
-        arguments = json.loads(call.arguments or "{}")
-    except ValueError:
+        return decode_arguments(call.arguments)
+    except ArgumentsError:
+        return None
+
+
+def _shown(call: RecalledCall) -> str:
+    arguments = _arguments(call)
+    if arguments is None:
         return call.arguments[:200]
     if isinstance(arguments.get("line"), str):
         return str(arguments["line"])

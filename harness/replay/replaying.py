@@ -60,9 +60,22 @@ def box_of(records: Iterable[Mapping[str, Any]]) -> Box:
     for record in records:
         if record.get("type") == "notice" and record.get("kind") == "box":
             detail = record.get("detail") or {}
-            level = Isolation.parse(str(detail.get("isolation", "container")))
-            return Box(str(detail.get("root", "/workspace")), level)
+            return Box(_root(detail), _level(detail))
     return Box()
+
+
+def _root(detail: Mapping[str, Any]) -> str:
+    root = detail.get("root", "/workspace")
+    if not isinstance(root, str) or not root.startswith("/"):
+        raise ConfigError(f"the log tells of a box whose root {root!r:.80} is no absolute path")
+    return root
+
+
+def _level(detail: Mapping[str, Any]) -> Isolation:
+    try:
+        return Isolation.parse(str(detail.get("isolation", "container")))
+    except ValueError as error:
+        raise ConfigError(f"the log tells of a box with an {error}") from None
 
 
 async def replay(
@@ -128,8 +141,8 @@ async def replay(
 def _budget(run: Recollection, policy: Policy) -> Budget:
     said = run.start.get("budgets") or {}
     plain = policy.budgets
-    steps = int(said.get("steps", plain.steps))
-    calls = int(said.get("tool_calls", plain.tool_calls))
+    steps = int(said.get("steps") or plain.steps)
+    calls = int(said.get("tool_calls") or plain.tool_calls)
     # No wall clock: a replay is as fast as it is, and then was then.
     return Budget.of(Budgets(steps, calls, 86400.0, plain.per_tool))
 

@@ -9,8 +9,8 @@ from typing import Any
 from harness.approval import Answer, ApprovalRequest
 from harness.approval import Reply as Said
 from harness.errors import ModelError, ScriptExhaustedError
-from harness.model import ModelRequest, Reply, Usage
-from harness.recall import RecalledCall, RecalledStep, Recollection
+from harness.model import ModelRequest, Reply
+from harness.recall import RecalledCall, Recollection
 from harness.result import ToolResult
 from harness.tool import Execution, Tool, ToolError
 
@@ -38,17 +38,12 @@ class RecordedModel:
         return Reply(
             answer.text,
             answer.calls,
-            _usage(step),
+            step.usage,
             tuple(step.reply.get("repairs") or ()),
             str(step.reply.get("model") or ""),
             answer.reasoning,
             bool(step.reply.get("cut")),
         )
-
-
-def _usage(step: RecalledStep) -> Usage | None:
-    usage = (step.reply or {}).get("usage")
-    return Usage(**usage) if usage else None
 
 
 class RecordedApprover:
@@ -68,7 +63,10 @@ class RecordedApprover:
         record = self._answers.get((request.call_id, request.tool))
         if record is None:
             return Said(Answer.UNAVAILABLE, "replay", "this was not asked in the recorded run")
-        answer = Answer(str(record.get("answer")))
+        try:
+            answer = Answer(str(record.get("answer")))
+        except ValueError:
+            return Said(Answer.UNAVAILABLE, "replay", "the recorded answer is none that there is")
         return Said(answer, str(record.get("by", "")), str(record.get("reason") or ""))
 
 
@@ -94,7 +92,7 @@ def _stand_in(tool: Tool, calls: Mapping[tuple[int, str], RecalledCall]) -> Tool
             execution.note(str(note))
         if not call.ok:
             error = call.result.get("error") or {}
-            raise ToolError(str(error.get("message", "")), type=str(error.get("type", "")))
+            raise ToolError(str(error.get("message") or ""), type=str(error.get("type") or ""))
         return call.content
 
     def finalize(result: ToolResult) -> str:

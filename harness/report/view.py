@@ -6,7 +6,8 @@ may end in the middle. Long texts are cut, and say how much is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -87,11 +88,30 @@ class _Fold:
         self._now = 0.0
         self._step: dict[str, Any] | None = None
         self._calls: dict[str, dict[str, Any]] = {}
+        # What a log calls a type names no method of ours.
+        self._handlers: dict[str, Callable[[Record, float], None]] = {
+            "run/start": self._run_start,
+            "run/resumed": self._run_resumed,
+            "step/start": self._step_start,
+            "model/request": self._model_request,
+            "model/attempt": self._model_attempt,
+            "model/reply": self._model_reply,
+            "tool/call": self._tool_call,
+            "tool/verdict": self._tool_verdict,
+            "approval/asked": self._approval_asked,
+            "approval/decided": self._approval_decided,
+            "tool/result": self._tool_result,
+            "step/end": self._step_end,
+            "verify/start": self._verify_start,
+            "verify/end": self._verify_end,
+            "notice": self._notice,
+            "run/end": self._run_end,
+        }
 
     def take(self, record: Record) -> None:
         kind = str(record.get("type", ""))
         at = self._second(record)
-        handler = getattr(self, "_" + kind.replace("/", "_").replace("-", "_"), None)
+        handler = self._handlers.get(kind)
         if handler is None:
             self._view.notes.append({"at": at, "kind": "unknown record", **_cut(kind)})
             return
@@ -257,10 +277,12 @@ def _any(value: object, depth: int = 6) -> Any:  # noqa: ANN401 - any JSON
         if "missing" not in cut:
             return cut["text"]
         return f"{cut['text']} … {cut['missing']} characters left out … {cut['tail']}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such number, though one too large for a float becomes it
     if depth == 0:
         return "…"
     if isinstance(value, Mapping):
-        return {str(k): _any(v, depth - 1) for k, v in value.items()}
+        return {_cut(str(k))["text"]: _any(v, depth - 1) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_any(item, depth - 1) for item in value[:500]]
     return value

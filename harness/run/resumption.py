@@ -268,12 +268,9 @@ def _tell_unknown(agent: Agent, step: RecalledStep, call: RecalledCall) -> None:
 
 def _restore(agent: Agent, steps: Sequence[RecalledStep]) -> None:
     """The budget goes on from what was spent; only the clock begins anew."""
-    from harness.model import Usage
-
     for step in steps:
-        usage = (step.reply or {}).get("usage")
         agent.ledger.steps += 1
-        agent.ledger.report(Usage(**usage) if usage else None)
+        agent.ledger.report(step.usage)
         for call in step.calls:
             if call.result is not None and _ran(call):
                 agent.ledger.reserve(call.name)
