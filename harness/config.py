@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ConfigError
+from policies.loading.regular import read_regular
 
 __all__ = ["Config", "Images", "TaskRules", "config_file", "load_config", "runs_folder"]
 
@@ -79,7 +80,7 @@ TEXTS = tuple(key for key in KEYS if key not in {*TABLES, "images", "task"})
 def load_config(environ: Mapping[str, str] = os.environ) -> Config:
     """The configuration file overlaid by ``STOCKADE_RUNNER``, ``STOCKADE_POLICY`` and so on."""
     path = config_file(environ)
-    config = read_config(path) if path.is_file() else Config()
+    config = read_config(path)
     said: dict[str, Any] = {
         key: environ[f"STOCKADE_{key.upper()}"] for key in TEXTS if variable(key, environ)
     }
@@ -92,9 +93,16 @@ def variable(key: str, environ: Mapping[str, str]) -> bool:
 
 
 def read_config(path: Path) -> Config:
-    """One configuration file; every key at fault is named at once."""
+    """One configuration file, which need not be there; every key at fault is named at once.
+
+    One that is there and cannot be read is an error: what it says of secrets would not hold.
+    """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_regular(path).decode("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        if path.is_symlink():
+            raise ConfigError(f"{path}: cannot be read: the link leads nowhere") from None
+        return Config()
     except RecursionError:
         raise ConfigError(f"{path}: is nested too deeply; write it flatter") from None
     except (OSError, ValueError) as error:
@@ -160,4 +168,9 @@ def xdg(name: str, default: str, environ: Mapping[str, str]) -> Path:
     value = environ.get(name, "")
     if value.startswith("/"):
         return Path(value)
-    return Path(environ.get("HOME") or Path.home()) / default
+    try:
+        return Path(environ.get("HOME") or Path.home()) / default
+    except RuntimeError:
+        raise ConfigError(
+            f"there is no home folder to look in: set HOME, or {name} to an absolute path"
+        ) from None

@@ -27,8 +27,9 @@ def default_caches() -> tuple[Cache, ...]:
     """
     if os.geteuid() == 0:
         return (Cache(SYSTEM),)
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Cache(Path(home) / "stockade" / "images"), Cache(SYSTEM)
+    named = os.environ.get("XDG_CACHE_HOME", "")  # a relative one counts as unset
+    home = Path(named) if named.startswith("/") else Path.home() / ".cache"
+    return Cache(home / "stockade" / "images"), Cache(SYSTEM)
 
 
 class Cache:

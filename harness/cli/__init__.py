@@ -10,6 +10,10 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line and exit with its code."""
     words = sys.argv[1:]
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from harness.cli.terminal import open_standard_streams
+
+        open_standard_streams()
     if words == ["--help"]:
         from harness.cli.overview import overview
 

@@ -24,7 +24,7 @@ from harness.cli.options import (
     task_env_option,
 )
 from harness.cli.run import FOLDER, POSITIVE
-from harness.cli.terminal import say, visible
+from harness.cli.terminal import inline, say
 
 if TYPE_CHECKING:
     from harness.batch import BatchJob, Score
@@ -141,7 +141,7 @@ def written(path: Path | None, make: Callable[[], str]) -> bool:
     try:
         path.write_text(make(), "utf-8")
     except OSError as error:
-        say(f"{visible(str(path))}: cannot be written: {error.strerror}")
+        say(f"{inline(path)}: cannot be written: {error.strerror}")
         return False
     return True
 
@@ -190,10 +190,10 @@ class LineWatch:
 
         again = f", try {attempt.tries}" if attempt.tries > 1 else ""
         error = attempt.result.get("error")
-        why = f": {str(error)[:200]}" if error else ""
+        why = f": {inline(str(error)[:200])}" if error else ""
         name = attempt.task if attempt.number == 1 else f"{attempt.task} #{attempt.number}"
         outcome = word(attempt.exit_code)
-        say(f"[{done}/{total}] {visible(name)}: {outcome}{again} ({attempt.seconds:.1f} s){why}")
+        say(f"[{done}/{total}] {inline(name)}: {outcome}{again} ({attempt.seconds:.1f} s){why}")
 
     def say(self, text: str) -> None:
         """A remark."""
@@ -206,14 +206,14 @@ def table(summary: dict[str, Any]) -> None:
 
     failed = [task for task in summary["tasks"] if not task["passed"]]
     for task in failed:
-        say(f"  {visible(task['name'])}: {word(task['exit_code'])}")
+        say(f"  {inline(task['name'])}: {word(task['exit_code'])}")
     if summary["skipped"]:
-        say(f"  not run: {', '.join(map(visible, summary['skipped']))}")
+        say(f"  not run: {', '.join(map(inline, summary['skipped']))}")
     if summary.get("regressions"):
-        say(f"  passed before, not now: {', '.join(map(visible, summary['regressions']))}")
+        say(f"  passed before, not now: {', '.join(map(inline, summary['regressions']))}")
     shares = ", ".join(f"pass@{k} {share:.1%}" for k, share in summary["pass_at"].items())
     say(
         f"{summary['passed']} of {summary['total']} passed ({shares or 'nothing ran'}), "
         f"{summary['seconds']:.1f} s, exit {summary['exit_code']}"
     )
-    say(f"summary {summary['folder']}/summary.json")
+    say(inline(f"summary {summary['folder']}/summary.json"))

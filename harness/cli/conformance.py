@@ -6,10 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
 from harness.cli.options import print_json
-from harness.cli.terminal import say, visible
+from harness.cli.terminal import say
 from runners import Probe, Runner
 
 __all__ = ["hold"]
@@ -56,5 +54,5 @@ async def try_box(runner: Runner, probe: Probe, image: str) -> list[dict[str, An
             }
         )
         tail = f": {item.reason}" if item.reason else ""
-        click.echo(visible(f"{probe.name} {item.status:<7} {item.name}{tail}"), err=True)
+        say(f"{probe.name} {item.status:<7} {item.name}{tail}")
     return items

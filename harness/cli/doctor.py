@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from harness.cli.options import json_option, print_json
-from harness.cli.terminal import visible
+from harness.cli.terminal import put
 from runners import Probe, Runner
 
 __all__ = ["doctor"]
@@ -43,7 +43,7 @@ def doctor(
         print_json({"boxes": [record(probe) for probe in probes]})
     else:
         for probe in probes:
-            click.echo(visible(lines(probe)))
+            put(lines(probe))
     return 0 if usable(probes) else 1
 
 

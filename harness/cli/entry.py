@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 
@@ -10,20 +11,30 @@ import click
 
 from harness.cli.group import LazyGroup
 from harness.cli.overview import COMMANDS, overview
-from harness.cli.terminal import silence
+from harness.cli.terminal import remark, say, silence
 
 __all__ = ["root", "run_command"]
 
 BROKEN_PIPE = 141
 """What a shell reports of a program that wrote where nobody reads."""
 
+ROOM = "; free some, or name another folder with --out or XDG_STATE_HOME"
+
 PLAIN = {
     errno.EACCES: "",
-    errno.EDQUOT: "; free some, or name another folder with --out or XDG_STATE_HOME",
+    errno.EDQUOT: ROOM,
+    errno.EIO: "",
+    errno.EISDIR: "; name a file",
+    errno.ELOOP: "",
     errno.EMFILE: "; raise the limit of open files (ulimit -n)",
-    errno.ENOSPC: "; free some, or name another folder with --out or XDG_STATE_HOME",
+    errno.ENAMETOOLONG: "",
+    errno.ENFILE: "",
+    errno.ENOENT: "",
+    errno.ENOMEM: "",
+    errno.ENOSPC: ROOM,
+    errno.ENOTDIR: "; name a folder",
     errno.EPERM: "",
-    errno.EROFS: "",
+    errno.EROFS: "; name another folder with --out or XDG_STATE_HOME",
 }
 """What the system refuses an operator, with the cure where one is known: no fault of ours."""
 
@@ -36,7 +47,7 @@ def run_command(words: list[str]) -> int:
     try:
         code = root.main(words, prog_name="stockade", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stockade: cancelled", err=True)
+        remark("cancelled")
         return 130
     except BrokenPipeError:
         silence(sys.stdout)
@@ -51,21 +62,29 @@ def run_command(words: list[str]) -> int:
 def report(error: Exception) -> int:
     """Say what went wrong, without a traceback unless the operator asks for one."""
     if isinstance(error, click.ClickException):
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        say(said.getvalue().rstrip("\n"))
         return error.exit_code
     code = getattr(error, "exit_code", None)
     if isinstance(code, int):
-        click.echo(f"stockade: {error}", err=True)
+        remark(error)
         return code
     if isinstance(error, OSError) and error.errno in PLAIN:
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"stockade: {place}{error.strerror}{PLAIN[error.errno]}", err=True)
+        remark(f"{place}{error.strerror}{PLAIN[error.errno]}")
         return 3
-    click.echo(f"stockade: internal error: {type(error).__name__}: {error}", err=True)
+    if isinstance(error, RuntimeError) and "home directory" in str(error):
+        remark("there is no home folder to look in: set HOME")
+        return 2
+    if isinstance(error, RecursionError):
+        remark("something that was read is nested too deeply")
+        return 2
+    remark(f"internal error: {type(error).__name__}: {error}")
     if os.environ.get("STOCKADE_DEBUG"):
         import traceback
 
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)))
     else:
-        click.echo("stockade: STOCKADE_DEBUG=1 shows where it happened", err=True)
+        remark("STOCKADE_DEBUG=1 shows where it happened")
     return 3

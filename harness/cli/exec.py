@@ -16,7 +16,7 @@ from harness.cli.options import (
     print_json,
     take_box,
 )
-from harness.cli.terminal import Escaper, raw_or_escaped, say, silence
+from harness.cli.terminal import Escaper, raw_or_escaped, remark, silence
 from harness.event import Event, Notice
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Quiet:
 
     def say(self, text: str) -> None:
         """A remark."""
-        say(f"stockade: {text}")
+        remark(text)
 
     async def output(self, name: Literal["stdout", "stderr"], data: bytes) -> None:
         """Output, as it comes."""
@@ -99,27 +99,23 @@ class Quiet:
 def conclude(report: SingleReport) -> None:
     """What a person should know when it is not the program's own doing."""
     if report.error is not None:
-        say(f"stockade: {report.error}")
+        remark(report.error)
     performed = report.performed
     if performed is None:
         return
     verdict = performed.verdict
     if verdict.decision.label != "allow":
-        say(f"stockade: {verdict.decision.label}: {verdict.message} [{verdict.reason}]")
+        remark(f"{verdict.decision.label}: {verdict.message} [{verdict.reason}]")
         return
     outcome = performed.outcome
     if outcome is None:
         return
     if outcome.start_error:
-        say(f"stockade: {outcome.start_error}")
+        remark(outcome.start_error)
     elif outcome.ending not in {"exited", "signalled"}:
         limit = f" ({outcome.limit})" if outcome.limit else ""
-        say(
-            f"stockade: {str(outcome.ending).replace('_', ' ')}{limit} "
-            f"after {outcome.wall_seconds:.1f} s"
-        )
+        how = str(outcome.ending).replace("_", " ")
+        remark(f"{how}{limit} after {outcome.wall_seconds:.1f} s")
     for stream, capture in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if capture.missing:
-            say(
-                f"stockade: {capture.missing} of {capture.total} bytes of {stream} are not recorded"
-            )
+            remark(f"{capture.missing} of {capture.total} bytes of {stream} are not recorded")

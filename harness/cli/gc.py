@@ -7,7 +7,7 @@ import asyncio
 import click
 
 from harness.cli.options import json_option, print_json
-from harness.cli.terminal import visible
+from harness.cli.terminal import put, say
 
 __all__ = ["gc"]
 
@@ -21,9 +21,9 @@ def gc(*, as_json: bool) -> None:
         print_json({"removed": swept})
         return
     for line in swept:
-        click.echo(visible(line))
+        put(line)
     if not swept:
-        click.echo("nothing to remove")
+        put("nothing to remove")
 
 
 async def sweep_all() -> list[str]:
@@ -37,5 +37,5 @@ async def sweep_all() -> list[str]:
         try:
             swept += await runner.sweep()
         except RunnerError as error:
-            click.echo(f"{runner.name}: {error}", err=True)
+            say(f"{runner.name}: {error}")
     return swept

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from harness.cli.options import json_option, print_json
-from harness.cli.terminal import say, visible
+from harness.cli.terminal import inline, put, say
 
 __all__ = ["images"]
 
@@ -36,7 +36,7 @@ def build(name: str, requirements: Path | None, dockerfile: Path | None, *, as_j
     if as_json:
         print_json(record(image))
         return
-    click.echo(f"{image.name}  {image.docker_id or image.tree}")
+    put(f"{image.name}  {image.docker_id or image.tree}")
 
 
 @images.command("list")
@@ -50,7 +50,7 @@ def list_command(*, as_json: bool) -> None:
         print_json(rows)
         return
     for row in rows:
-        click.echo(visible(f"{row['name']}  {row['docker_id'] or '-'}  {row['tree'] or '-'}"))
+        put(inline(f"{row['name']}  {row['docker_id'] or '-'}  {row['tree'] or '-'}"))
     if not rows:
         say("no image is built yet; `stockade images build python` builds one")
 
@@ -67,9 +67,9 @@ def verify(name: str, *, as_json: bool) -> int:
         print_json({"name": found.name, "ok": found.ok, "problems": list(found.problems)})
     else:
         for problem in found.problems:
-            click.echo(visible(f"{name}: {problem}"))
+            put(inline(f"{name}: {problem}"))
         if found.ok:
-            click.echo(f"{name}: fine")
+            put(inline(f"{name}: fine"))
     return 0 if found.ok else 1
 
 

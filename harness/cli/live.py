@@ -13,7 +13,7 @@ from rich.text import Text
 
 from harness.bus import record_fields
 from harness.cli.narrator import shorten
-from harness.cli.terminal import visible
+from harness.cli.terminal import inline, visible
 from harness.cli.timeline import STYLES, VERDICTS, Timeline, cut_cells, drawn
 from harness.cli.wording import brief, duration
 from harness.event import (
@@ -197,7 +197,7 @@ class LiveNarrator:
         if report.folder.patch.exists():
             places.insert(1, ("patch", report.folder.patch))
         for name, place in places:
-            out.print(Text.assemble((f"{name:<7}", "dim"), visible(str(place))), soft_wrap=True)
+            out.print(Text.assemble((f"{name:<7}", "dim"), inline(place)), soft_wrap=True)
         out.print(Text.assemble(("head   ", "dim"), record["log"]["head"]), soft_wrap=True)
 
 

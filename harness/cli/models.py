@@ -9,7 +9,7 @@ from dataclasses import asdict
 import click
 
 from harness.cli.options import json_option, print_json
-from harness.cli.terminal import visible
+from harness.cli.terminal import inline, put
 
 __all__ = ["models"]
 
@@ -58,5 +58,5 @@ def check(spec: str | None, *, as_json: bool) -> int:
         print_json({"model": named, "findings": [asdict(finding) for finding in findings]})
     else:
         for one in findings:
-            click.echo(f"{one.name:15} {MARK[one.works]:9} {visible(one.detail)}")
+            put(inline(f"{one.name:15} {MARK[one.works]:9} {one.detail}"))
     return int(any(one.name == "tools" and one.works == "no" for one in findings))

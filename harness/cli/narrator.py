@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.terminal import say
+from harness.cli.terminal import inline, say
 from harness.cli.wording import brief, cut, duration, ending
 from harness.event import (
     Event,
@@ -44,7 +44,7 @@ class Narrator:
 
     def say(self, text: str) -> None:
         """A remark."""
-        say(text)
+        say(indented(text))
 
     def hear(self, event: Event) -> None:
         """One line for what a person would want to know."""
@@ -56,7 +56,9 @@ class Narrator:
         """The line, or nothing."""
         match event.payload:
             case RunStart(facts=facts):
-                return f"run {event.run}: {facts.get('task')}, policy {name_of(facts, 'policy')}"
+                return inline(
+                    f"run {event.run}: {facts.get('task')}, policy {name_of(facts, 'policy')}"
+                )
             case ModelReplied(text=text) if text.strip():
                 return f"  {event.step:>3}  {cut(text, WIDTH)}"
             case ToolCalled(name=name, arguments=arguments):
@@ -66,7 +68,7 @@ class Narrator:
             case ToolFinished(name=name):
                 return self.finished(event, self.calls.pop(event.call or name, name))
             case Notice(kind=kind, text=text):
-                return text if kind in PLAIN else f"{kind}: {text}"
+                return indented(text if kind in PLAIN else f"{kind}: {text}")
             case VerifyStart():
                 return "verifying in a fresh session"
             case VerifyEnd(facts=facts):
@@ -94,20 +96,25 @@ class Narrator:
             f"{record['verdict']} · {record['status']} · {spent.get('steps', 0)} steps, "
             f"{spent.get('tool_calls', 0)} tool calls · exit {record['exit_code']}"
         )
-        say(f"log    {report.folder.events}")
+        say(inline(f"log    {report.folder.events}"))
         if report.folder.patch.exists():
-            say(f"patch  {report.folder.patch}")
+            say(inline(f"patch  {report.folder.patch}"))
         say(f"head   {record['log']['head']}")
+
+
+def indented(text: str) -> str:
+    """A remark whose further lines cannot be taken for lines of ours, whoever wrote them."""
+    return text.replace("\n", "\n  ")
 
 
 def verified(facts: Mapping[str, Any]) -> str:
     """The verdict and its grounds, and what was found in the way."""
-    lines = [f"verification: {facts['verdict']}: {facts['reason']}"]
+    lines = [inline(f"verification: {facts['verdict']}: {facts['reason']}")]
     lines += [
-        f"  {one['path']}: {one['reason']}{', left out' if one['left_out'] else ''}"
+        inline(f"  {one['path']}: {one['reason']}{', left out' if one['left_out'] else ''}")
         for one in facts.get("findings", ())
     ]
-    lines += [f"  not passed: {test}" for test in facts.get("missing", ())]
+    lines += [inline(f"  not passed: {test}") for test in facts.get("missing", ())]
     return "\n".join(lines)
 
 

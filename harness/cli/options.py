@@ -166,7 +166,23 @@ def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can carry
     """The one document of ``--json``."""
     import json
 
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    from harness.cli.terminal import put
+
+    put(written_out(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def written_out(text: str) -> str:
+    """JSON with what could steer a terminal in JSON's own escapes: the same document."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json_escape(c) for c in text)
+
+
+def json_escape(character: str) -> str:
+    """The escapes of a character; it stands within a text, for nothing else of JSON needs one."""
+    import json
+
+    return json.dumps(character)[1:-1]
 
 
 BOX_KEYS = (

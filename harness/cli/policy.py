@@ -14,7 +14,7 @@ import click
 
 from harness.cli.options import NEW_FILE, json_option, print_json
 from harness.cli.policy_records import coverage, diff, import_command, suggest
-from harness.cli.terminal import visible
+from harness.cli.terminal import inline, put, say
 
 if TYPE_CHECKING:
     from policies import Loaded
@@ -76,7 +76,7 @@ def list_profiles(*, as_json: bool) -> int:
         print_json({"profiles": rows})
         return 0
     for one in found:
-        click.echo(f"{one.policy.name:<12} {one.policy.description}")
+        put(inline(f"{one.policy.name:<12} {one.policy.description}"))
     return 0
 
 
@@ -98,7 +98,8 @@ def check(*, files: tuple[str, ...], source: str, as_json: bool) -> int:
             results.append({"policy": name, "ok": False, "faults": [
                 {"file": d.file, "line": d.line, "column": d.column, "message": d.message,
                  "fix": d.fix} for d in error.diagnostics]})  # fmt: skip
-            click.echo(visible(str(error)), err=True)
+            for one in error.diagnostics:
+                say(inline(one))
             continue
         kept = found.builder.kept
         examples = sum(len(r.fields.data.get(k, [])) for r in kept for k in ("match", "not_match"))
@@ -106,7 +107,7 @@ def check(*, files: tuple[str, ...], source: str, as_json: bool) -> int:
         results.append({"policy": name, "ok": True, "rules": len(kept), "examples": examples,
                         "lines": lines, "digest": found.policy.digest})  # fmt: skip
         if not as_json:
-            click.echo(f"{name}: {len(kept)} rules, {lines} lines, {examples} examples hold")
+            put(f"{inline(name)}: {len(kept)} rules, {lines} lines, {examples} examples hold")
     if as_json:
         print_json({"policies": results})
     if broken:
@@ -137,7 +138,7 @@ def judge(*, source: str, root: str) -> int:
             bad = True
             answer = {"decision": "deny", "rule": None, "reason": "not-a-request",
                       "message": f"line {number}: {error}"}  # fmt: skip
-        click.echo(json.dumps(answer, separators=(",", ":")))
+        put(json.dumps(answer, separators=(",", ":")))
     if bad:
         return 2
     return 0
@@ -169,8 +170,8 @@ def explain(
             if as_json:
                 print_json(document)
             else:
-                click.echo(f"deny: {error.message} ({error.reason})\n  {visible(line)}")
-                click.echo("  " + " " * error.column + "^")
+                put(f"deny: {inline(error.message)} ({error.reason})\n  {inline(line)}")
+                put("  " + " " * len(inline(line[: error.column])) + "^")
             return FINDINGS
         commands = [
             Command(stage.argv, cwd, env=stage.env)
@@ -184,7 +185,7 @@ def explain(
         print_json(documents[0] if line is None else {"schema": 1, "stages": documents})
     else:
         for one in explained:
-            click.echo(visible(one.text()))
+            put(one.text())
     if any(one.verdict.decision.label == "deny" for one in explained):
         return FINDINGS
     return 0
@@ -213,9 +214,9 @@ def test(
             for r in failed]})  # fmt: skip
     else:
         for result in failed:
-            click.echo(visible(f"FAILED {result.command}\n  expected {result.expected}\n"
-                               f"  got      {result.got}\n  {result.message}"))  # fmt: skip
-        click.echo(f"{len(results)} cases, {len(failed)} failed")
+            put(f"FAILED {inline(result.command)}\n  expected {inline(result.expected)}\n"
+                 f"  got      {inline(result.got)}\n  {inline(result.message)}")  # fmt: skip
+        put(f"{len(results)} cases, {len(failed)} failed")
     if failed:
         return FINDINGS
     return 0
@@ -248,9 +249,9 @@ def lint(
         print_json({"findings": rows})
     else:
         for finding in open_:
-            click.echo(visible(str(finding)))
+            put(inline(finding))
         waived = len(findings) - len(open_)
-        click.echo(f"{len(open_)} findings, {waived} waived", err=True)
+        say(f"{len(open_)} findings, {waived} waived")
     order = ("error", "warning", "note")
     if any(order.index(f.severity) <= order.index(fail_on) for f in open_):
         return FINDINGS
@@ -270,7 +271,8 @@ def fmt(*, files: tuple[Path, ...], only_check: bool, as_json: bool) -> int:
         text = format_policy(loaded_from(str(path)))
         if text != path.read_text("utf-8"):
             changed.append(str(path))
-            click.echo(f"{'would change' if only_check else 'changed'} {path}", err=as_json)
+            tell = say if as_json else put
+            tell(inline(f"{'would change' if only_check else 'changed'} {path}"))
             if not only_check:
                 path.write_text(text, "utf-8")
     if as_json:
@@ -295,12 +297,13 @@ def show(*, source: str, program: str | None, as_json: bool) -> int:
                     "isolation": merged.isolation.label, "protect": list(merged.protect),
                     "redirect": sorted(merged.redirect), "lines": rows})  # fmt: skip
         return 0
-    click.echo(f"# {merged.name} {merged.digest}")
-    click.echo(f"# isolation {merged.isolation.label}, redirect {sorted(merged.redirect)}")
+    put(inline(f"# {merged.name} {merged.digest}"))
+    put(f"# isolation {merged.isolation.label}, redirect {sorted(merged.redirect)}")
     for line in lines:
         mark = " runs_code" if line.runs_code else ""
-        click.echo(visible(f"{line.decision:<5} {line.text}"))
-        click.echo(f"      # {line.rule}, {line.file}:{line.line}, {line.isolation}{mark}")
+        put(inline(f"{line.decision:<5} {line.text}"))
+        where = inline(f"{line.rule}, {line.file}:{line.line}")
+        put(f"      # {where}, {line.isolation}{mark}")
     return 0
 
 

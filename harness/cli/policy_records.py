@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.options import json_option, print_json
-from harness.cli.terminal import visible
+from harness.cli.terminal import document, inline, put, say
 
 if TYPE_CHECKING:
     from policies import Recorded
@@ -61,12 +61,11 @@ def diff(
     else:
         for one in found[:MOST_SHOWN]:
             mark = "" if one.recorded else " (made up)"
-            shown = visible(" ".join(one.argv)).replace("\n", "\\n")
-            click.echo(f"{one.change}: {shown}: {one.before} -> {one.after}{mark}")
+            words = inline(" ".join(one.argv))
+            put(f"{one.change}: {words}: {one.before} -> {one.after}{mark}")
         if len(found) > MOST_SHOWN:
-            click.echo(f"... and {len(found) - MOST_SHOWN} more; --json shows all")
-        click.echo(f"{len(found)} differences seen; this does not show that there are no others",
-                   err=True)  # fmt: skip
+            put(f"... and {len(found) - MOST_SHOWN} more; --json shows all")
+        say(f"{len(found)} differences seen; this does not show that there are no others")
     counted = [one for one in found if fail_on == "any" or one.widens]
     return FINDINGS if counted else 0
 
@@ -95,14 +94,14 @@ def coverage(*, logs: tuple[str, ...], source: str, root: str, rejudge: bool, as
             }
         )
     else:
-        click.echo(f"{found.commands} commands")
+        put(f"{found.commands} commands")
         for line in sorted(found.lines, key=lambda one: -one.count):
-            click.echo(visible(f"{line.count:6} {line.file}:{line.line} {line.text[:100]}"))
+            put(inline(f"{line.count:6} {line.file}:{line.line} {line.text[:100]}"))
         for group in found.denied:
             what = " ".join(filter(None, (group.program, group.subcommand)))
-            click.echo(visible(f"denied {group.count:6} {what}: {group.reason}"))
+            put(inline(f"denied {group.count:6} {what}: {group.reason}"))
             if group.edit:
-                click.echo(visible(f"         edit: {group.edit[:120]}"))
+                put(inline(f"         edit: {group.edit[:120]}"))
     return FINDINGS if found.unused else 0
 
 
@@ -117,7 +116,7 @@ def suggest(*, logs: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         print_json({"policy": text})
     else:
-        click.echo(text, nl=False)
+        document(text)
     return 0
 
 
@@ -138,7 +137,7 @@ def import_command(*, file: Path, source: str, as_json: bool) -> int:
         losses = [{name: getattr(one, name) for name in one.__slots__} for one in found.losses]
         print_json({"policy": found.text, "losses": losses})
     else:
-        click.echo(found.text, nl=False)
+        document(found.text)
         for loss in found.losses:
-            click.echo(visible(f"{file}: {loss}"), err=True)
+            say(inline(f"{file}: {loss}"))
     return FINDINGS if any(loss.severity == "error" for loss in found.losses) else 0

@@ -12,6 +12,7 @@ from rich.text import Text
 from harness.batch.attempt import Attempt
 from harness.batch.job import Entry
 from harness.batch.summary import word
+from harness.cli.terminal import inline, visible
 
 __all__ = ["LiveWatch"]
 
@@ -44,19 +45,19 @@ class LiveWatch:
         self._running.pop((attempt.task, attempt.number), None)
         self._bar.update(self._task, completed=done, total=total)
         style = "green" if attempt.passed else "red"
-        line = Text(f"{attempt.task} #{attempt.number}  ")
+        line = Text(inline(f"{attempt.task} #{attempt.number}  "))
         line.append(word(attempt.exit_code), style)
         line.append(f"  {attempt.seconds:.1f} s", "dim")
         self._console.print(line)
 
     def say(self, text: str) -> None:
         """A remark."""
-        self._console.print(Text(text, "dim"))
+        self._console.print(Text(visible(text), "dim"))
 
     def _draw(self) -> Group:
         now = time.monotonic()
         lines = [
-            Text(f"  {name} #{number}  {now - began:.0f} s", "dim", no_wrap=True)
+            Text(inline(f"  {name} #{number}  {now - began:.0f} s"), "dim", no_wrap=True)
             for (name, number), began in self._running.items()
         ]
         return Group(self._bar, *lines)

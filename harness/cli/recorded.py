@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import NEW_FILE, FiniteFloat, json_option, print_json
-from harness.cli.terminal import say, visible
+from harness.cli.terminal import document, inline, put, say
 from harness.run.folder import RunFolder, find_run
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def export(run: str, *, name: str, out: Path | None, as_json: bool) -> None:
     patch = folder.patch.read_text("utf-8", "replace") if folder.patch.exists() else ""
     text = write(name, Exported(recall(records_of(folder)), folder.read_result() or {}, patch))
     if out is None:
-        click.echo(text, nl=False)
+        document(text)
         return
     out.write_text(text, "utf-8")
     if as_json:
         print_json({"run": folder.id, "format": name, "path": str(out)})
     else:
-        say(f"{folder.id} as {name}: {out}")
+        say(inline(f"{folder.id} as {name}: {out}"))
 
 
 @click.command()
@@ -62,7 +62,7 @@ def report(run: str, *, out: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"path": str(path)})
     else:
-        click.echo(path)
+        put(inline(path))
 
 
 @click.command()
@@ -91,7 +91,7 @@ def replay(
         raise ConfigError("--box judges by the policy of the run; leave --policy out")
     damage = damage_of(folder, records)
     if damage:
-        say(damage)
+        say(inline(damage))
     if in_box:
         found = replay_in_box(folder, records, accept_drift=accept_drift)
     else:
@@ -112,11 +112,11 @@ def replay(
         )
         return 0 if found.same and not damage else 1
     for text in texts:
-        click.echo(f"(printed otherwise) {visible_lines(text)}")
+        put(f"(printed otherwise) {text}")
     for text in differences:
-        click.echo(visible_lines(text))
+        put(text)
     total = f"{folder.id}: {found.compared} of {found.recorded} records as recorded"
-    click.echo(f"{total}, {len(differences)} different, {len(texts)} printed otherwise")
+    put(f"{total}, {len(differences)} different, {len(texts)} printed otherwise")
     return 0 if found.same and not damage else 1
 
 
@@ -188,7 +188,7 @@ def redecide(run: tuple[str, ...], *, policy_name: str, show_all: bool, as_json:
         after = one.after.decision.label
         arrow = f"{one.before} -> {after}" if one.changed else after
         why = "" if after == "allow" else f"  [{one.after.reason}]"
-        click.echo(f"{one.run} step {one.step:>3}  {arrow:<14} {visible(one.action)}{why}")
+        put(inline(f"{one.run} step {one.step:>3}  {arrow:<14} {one.action}{why}"))
     say(f"{len(made)} calls, {len(changed)} decided otherwise under {policy.name}")
     return 1 if changed else 0
 
@@ -219,7 +219,7 @@ def diff(first: str, second: str, *, as_json: bool) -> int:
         print_json(found.record())
     else:
         for line in found.lines():
-            click.echo(visible(line))
+            put(inline(line))
     return 1 if found.differs else 0
 
 
@@ -240,7 +240,7 @@ def prune(*, keep: int | None, older_than: float | None, dry_run: bool, as_json:
         print_json({"removed": [str(path) for path in removed], "dry_run": dry_run})
         return
     for path in removed:
-        click.echo(path)
+        put(inline(path))
     say(f"{len(removed)} run folders {'would go' if dry_run else 'removed'}")
 
 
@@ -273,7 +273,7 @@ def resume(run: str, *, accept_drift: bool, rerun_unknown: bool, close: bool, as
         result = restore_result(folder)
         if result is None:
             raise
-        say(f"{error}; result.json was missing, and is written from its log")
+        say(inline(f"{error}; result.json was missing, and is written from its log"))
         if as_json:
             print_json(result)
         return int(result["exit_code"])
@@ -324,11 +324,6 @@ def load_policy(name: str) -> Policy:
     from policies import load
 
     return load(name)
-
-
-def visible_lines(text: str) -> str:
-    """Several lines, each made visible."""
-    return "\n".join(visible(line) for line in text.split("\n"))
 
 
 RECORDED = (export, report, replay, redecide, diff, resume, prune)

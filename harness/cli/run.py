@@ -17,13 +17,24 @@ from harness.cli.options import (
 
 __all__ = ["run"]
 
+
+def utf8(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """What a model reads: bytes that are no text have no place in its conversation."""
+    try:
+        (value or "").encode("utf-8")
+    except UnicodeEncodeError:
+        raise click.BadParameter("it is not UTF-8 text", param=param) from None
+    return value
+
+
 POSITIVE = click.IntRange(min=1)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command()
 @click.argument("task", required=False, type=FOLDER)
-@click.option("--instruction", metavar="TEXT", help="What to do, where there is no task folder.")
+@click.option("--instruction", callback=utf8, metavar="TEXT",
+              help="What to do, where there is no task folder.")  # fmt: skip
 @box_options
 @click.option("--agent", type=click.Choice(["model", "oracle", "nop"]), default="model")
 @click.option("--model", metavar="SPEC", help="scripted:FILE, openai:NAME, anthropic:NAME.")

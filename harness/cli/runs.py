@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from harness.cli.options import FILE, json_option, print_json
 from harness.cli.recorded import RECORDED
-from harness.cli.terminal import say, visible
+from harness.cli.terminal import inline, put, say
 from harness.run.folder import RunFolder, find_run, list_runs
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ def list_command(
         return
     for one in rows:
         code = "-" if one["exit_code"] is None else one["exit_code"]
-        click.echo(
-            f"{one['run']}  {one['status']:<14} {one['verdict']:<7} {code:>3}  "
-            f"{visible(str(one['task']))}"
+        put(
+            inline(
+                f"{one['run']}  {one['status']!s:<14} {one['verdict']!s:<7} {code!s:>3}  "
+                f"{one['task']}"
+            )
         )
 
 
@@ -70,29 +73,35 @@ def row(folder: RunFolder) -> dict[str, Any]:
 @runs.command()
 @click.argument("run")
 @json_option
-def show(run: str, *, as_json: bool) -> None:
-    """Show what happened in a run, as far as its log goes."""
+def show(run: str, *, as_json: bool) -> int:
+    """Show what happened in a run, as far as its log goes.
+
+    Exit 2 where the log holds what is no record; it is shown up to there.
+    """
     folder = find_run(run)
     events, fault = readable(folder.events)
     result = folder.read_result()
+    code = 2 if fault else 0
     if as_json:
         print_json({**row(folder), "result": result, "events": events, "fault": fault})
-        return
+        return code
     draw(events)
     if fault:
-        say(f"the log ends here: {fault}")
+        say(inline(f"the log ends here: {fault}"))
     if result is None:
         say("there is no result: the run goes on, or it was killed")
+    return code
 
 
 def readable(path: Path) -> tuple[list[dict[str, Any]], str]:
     """The records up to the first that cannot be read, and why that one cannot."""
+    from harness.errors import LogError
     from harness.record import read_events
 
     records: list[dict[str, Any]] = []
     try:
         records.extend(read_events(path))
-    except Exception as error:
+    except LogError as error:
         return records, str(error)
     return records, ""
 
@@ -133,7 +142,7 @@ def verify(run: str, head: str | None, key: Path | None, *, as_json: bool) -> in
 
     folder = find_run(run)
     found = verify_log(folder.events, head=head, key=read_key(key) if key else None)
-    if not found.code and head is None:
+    if not found.code:
         found = beside_result(found, folder)
     if as_json:
         print_json(
@@ -150,20 +159,43 @@ def verify(run: str, head: str | None, key: Path | None, *, as_json: bool) -> in
         )
         return found.code
     if found.code:
-        click.echo(visible(f"{folder.id}: {found.problem}"))
+        put(inline(f"{folder.id}: {found.problem}"))
         return found.code
+    if not folder.result.exists():
+        say(inline(f"{folder.id}: the run ended, but there is no result.json beside its log"))
     anchor = f"anchored by its {found.anchored}" if found.anchored else "unanchored"
-    click.echo(visible(f"{folder.id}: {found.records} records, whole, {anchor}, head {found.head}"))
+    put(inline(f"{folder.id}: {found.records} records, whole, {anchor}, head {found.head}"))
     return 0
+
+
+BOTH = ("status", "verdict", "exit_code")
+"""What the last record and the result both say."""
 
 
 def beside_result(found: Verification, folder: RunFolder) -> Verification:
     """Compared with what the result says: no proof, but an edit that forgot it is found."""
-    said = (folder.read_result() or {}).get("log")
-    if not isinstance(said, dict) or said.get("head") == found.head:
+    if not folder.result.exists():
         return found
-    problem = f"result.json says that its head is {said.get('head')}, but it is {found.head}"
-    return replace(found, code=1, problem=problem)
+    result = folder.read_result()
+    if result is None:
+        return replace(found, code=1, problem="damaged: result.json is no JSON object")
+    differences = list(differing(found, result))
+    if not differences:
+        return found
+    return replace(found, code=1, problem=f"damaged: {'; '.join(differences)}")
+
+
+def differing(found: Verification, result: dict[str, Any]) -> Iterator[str]:
+    """What result.json says otherwise than the log."""
+    log = result.get("log")
+    said = log if isinstance(log, dict) else {}
+    if "head" in said and said["head"] != found.head:
+        yield f"result.json says that its head is {said.get('head')}, but it is {found.head}"
+    if "records" in said and said["records"] != found.records:
+        yield f"result.json says {said.get('records')} records, but there are {found.records}"
+    for key in BOTH:
+        if key in found.end and key in result and result[key] != found.end[key]:
+            yield f"result.json says {key} {result[key]!r}, but the log {found.end[key]!r}"
 
 
 @runs.command()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import RUNNERS, json_option, print_json, task_env_option
-from harness.cli.terminal import say, visible
+from harness.cli.terminal import inline, put, say
 
 if TYPE_CHECKING:
     from harness.config import Config
@@ -138,13 +138,13 @@ def tell(row: dict[str, Any]) -> None:
     from harness.task import Problem
     from harness.task.authoring import Need
 
-    click.echo(visible(f"{row['name']}  ({row['folder']})"))
+    put(inline(f"{row['name']}  ({row['folder']})"))
     for problem in row["problems"]:
-        click.echo(visible(f"  problem  {Problem(**problem)}"))
+        put(inline(f"  problem  {Problem(**problem)}"))
     for warning in row.get("warnings", []):
-        click.echo(visible(f"  warning  {warning}"))
+        put(inline(f"  warning  {warning}"))
     for need in row.get("needs", []):
-        click.echo(visible(f"  needs    {Need(**need)}"))
+        put(inline(f"  needs    {Need(**need)}"))
     proof = row.get("proof")
     if proof is not None:
         for agent, wanted in (("nop", 1), ("oracle", 0)):
@@ -153,9 +153,9 @@ def tell(row: dict[str, Any]) -> None:
                 proof[agent]["error"] or proof[agent]["reason"],
             )
             mark = "as it should" if code == wanted else f"should be {wanted}"
-            click.echo(visible(f"  {agent:7}  exit {code}, {mark}: {reason}"))
+            put(inline(f"  {agent:7}  exit {code}, {mark}: {reason}"))
     if not row["problems"] and (proof is None or proof["ok"]):
-        click.echo("  fine")
+        put("  fine")
 
 
 @tasks.command()
@@ -181,7 +181,7 @@ def lint(*, sources: tuple[Path, ...], as_json: bool) -> int:
     else:
         for folder, found in rows:
             for one in found:
-                click.echo(visible(f"{folder}/{one}"))
+                put(inline(f"{folder}/{one}"))
     total = sum(len(found) for _, found in rows)
     warnings = sum(one.level == "warning" for _, found in rows for one in found)
     say(f"{len(rows)} tasks, {warnings} warnings, {total - warnings} notes")
@@ -201,5 +201,5 @@ def init(*, folder: Path, name: str | None, as_json: bool) -> None:
         print_json({"folder": str(folder), "files": [str(path) for path in written]})
         return
     for path in written:
-        click.echo(visible(str(path)))
-    say(f"prove it with `stockade tasks check {folder} --run`")
+        put(inline(path))
+    say(inline(f"prove it with `stockade tasks check {folder} --run`"))

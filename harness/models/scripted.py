@@ -11,8 +11,12 @@ from typing import Any
 from harness.errors import HarnessError, ScriptError, ScriptExhaustedError
 from harness.message import ToolCall
 from harness.model import ModelRequest, Reply, Usage
+from policies.loading.regular import read_regular
 
 __all__ = ["ScriptedModel", "read_script"]
+
+LARGEST = 64 << 20
+"""Bytes of a script; one that was made from a long run has what that run was answered."""
 
 _USAGE = ("input_tokens", "output_tokens", "cached_tokens", "cost")
 
@@ -74,7 +78,7 @@ class ScriptedModel:
 def read_script(path: Path) -> tuple[Reply, ...]:
     """The replies of a script file; ScriptError says what is wrong and where."""
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path, LARGEST).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ScriptError(
             f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}"

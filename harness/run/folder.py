@@ -13,8 +13,12 @@ from harness.config import runs_folder
 from harness.errors import ConfigError
 from harness.record import parts
 from harness.run.options import RunOptions, options_from_json, options_to_json
+from policies.loading.regular import read_regular
 
 __all__ = ["RunFolder", "find_run", "list_runs", "new_id"]
+
+LARGEST = 64 << 20
+"""Bytes of a file that holds one JSON object."""
 
 
 class RunFolder:
@@ -58,7 +62,7 @@ class RunFolder:
         try:
             with first.open("rb") as file:
                 record = json.loads(file.readline(1 << 20))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return record if isinstance(record, dict) else {}
 
@@ -91,7 +95,7 @@ class RunFolder:
 def read_object(path: Path) -> dict[str, Any] | None:
     """A JSON object from a file, or None."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_regular(path, LARGEST))
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -100,8 +104,13 @@ def read_object(path: Path) -> dict[str, Any] | None:
 def write_object(path: Path, value: dict[str, Any]) -> None:
     """A JSON object, by a new file and a rename."""
     part = path.with_name(path.name + ".part")
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     try:
-        part.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:  # a file name that is no text, or what a model sent
+        data = (json.dumps(value, indent=2) + "\n").encode("ascii")
+    try:
+        part.write_bytes(data)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

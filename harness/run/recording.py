@@ -14,6 +14,7 @@ from typing import Any, cast, get_args
 from harness.config import Config
 from harness.errors import ConfigError
 from harness.record import Fsync, Redactor, redactor
+from policies.loading.regular import read_regular
 
 __all__ = ["Recording", "read_key", "recording_of", "secret_names"]
 
@@ -71,7 +72,7 @@ def recording_of(config: Config, environ: Mapping[str, str], key: Path | None = 
 def read_key(path: Path) -> bytes:
     """The key in a file; a newline at its end does not count."""
     try:
-        key = path.read_bytes().rstrip(b"\r\n")
+        key = read_regular(path).rstrip(b"\r\n")
     except OSError as error:
         raise ConfigError(f"the key {path} cannot be read: {error.strerror}") from None
     if len(key) < SHORTEST_KEY:

@@ -73,7 +73,7 @@ class Explanation:
     def text(self) -> str:
         """The explanation for people."""
         verdict = self.verdict
-        parts = [f"{verdict.decision.label}: {' '.join(self.argv)}"]
+        parts = [f"{verdict.decision.label}: {' '.join(self.argv)}".replace("\n", "\\n")]
         if verdict.reason == "ok":
             conditions = verdict.conditions
             code = ", runs code" if verdict.runs_code else ""

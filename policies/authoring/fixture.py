@@ -11,6 +11,7 @@ from policies.command import Command
 from policies.commandline import LineError, parse_line
 from policies.loading.diagnostic import Diagnostic, PolicyFileError
 from policies.loading.examples import split_words
+from policies.loading.regular import read_regular
 from policies.policy import Policy
 
 __all__ = ["FixtureResult", "junit_report", "run_fixtures"]
@@ -43,7 +44,7 @@ def run_fixtures(policy: Policy, path: Path, *, root: str = "/workspace") -> lis
         PolicyFileError: the file is not of this form.
     """
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        data = tomllib.loads(read_regular(path).decode("utf-8"))
     except RecursionError:
         raise PolicyFileError([Diagnostic(str(path), 0, 0, "nested too deeply")]) from None
     except (OSError, ValueError) as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from policies.authoring.guess import admits, guess_type
 from policies.authoring.hazard import errors_of, hazard_of
+from policies.authoring.quoted import quoted
 from policies.authoring.recording import Recorded
 from policies.synopsis import SynopsisError, parse_synopsis
 from policies.values.catalogue import Catalogue
@@ -213,9 +214,7 @@ def document(found: list[Suggestion], left_out: int) -> str:
 
 def string(text: str) -> str:
     """A TOML string."""
-    import json
-
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return quoted(text)
 
 
 def words(argv: tuple[str, ...]) -> str:

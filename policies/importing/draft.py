@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from policies.authoring.quoted import quoted
 from policies.synopsis.printer import print_word
 
 __all__ = ["Draft", "DraftRule", "Loss", "line_of"]
@@ -93,10 +94,10 @@ class Draft:
             rows += ["[[rule]]", f"name = {json.dumps(f'imported-{number}')}", 'style = "words"']
             if rule.reason:
                 rows.append(f"reason = {json.dumps(rule.reason)}")
-            rows.append(f"{kind} = {json.dumps(rule.lines, ensure_ascii=False)}")
+            rows.append(f"{kind} = {quoted(rule.lines)}")
             for key, examples in (("match", rule.good), ("not_match", rule.bad)):
                 if examples:
-                    rows.append(f"{key} = {json.dumps(examples, ensure_ascii=False)}")
+                    rows.append(f"{key} = {quoted(examples)}")
             rows.append("")
         return "\n".join(rows)
 

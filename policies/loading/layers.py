@@ -7,6 +7,7 @@ from pathlib import Path
 from policies.loading.diagnostic import Diagnostic, PolicyFileError
 from policies.loading.document import Document
 from policies.loading.layer import Layer
+from policies.loading.regular import read_regular
 
 __all__ = ["BUILTIN", "fix_for", "profile_names", "read_layers", "read_text"]
 
@@ -93,15 +94,13 @@ class Stack:
 def read_text(path: Path, name: str) -> str:
     """The text of a file; raises FileNotFoundError or PolicyFileError."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path, LONGEST_FILE)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise PolicyFileError(
             [Diagnostic(name, 0, 0, f"cannot be read: {error.strerror}")]
         ) from None
-    if len(data) > LONGEST_FILE:
-        raise PolicyFileError([Diagnostic(name, 0, 0, "a policy file is at most 4 MiB")])
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -181,3 +181,89 @@ def test_a_full_disk_is_said_so_with_the_cure(stockade, task) -> None:
         assert "internal error" not in done.err
     finally:
         subprocess.run(["umount", str(stockade.state)], check=True)
+
+
+def test_an_instruction_that_is_no_text_is_2(stockade) -> None:
+    done = stockade("run", "--agent", "nop", "--instruction", os.fsdecode(b"\xff"))
+    assert plain(done, 2, "--instruction", "UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("stream", "words"),
+    [
+        (">&-", ("exec", "--", "pwd")),
+        ("2>&-", ("runs", "list")),
+        ("<&-", ("--help",)),
+        (">&- 2>&- <&-", ("exec", "--", "pwd")),
+    ],
+)
+def test_a_standard_stream_that_is_closed_is_the_null_device(stockade, stream, words) -> None:
+    argv = ["sh", "-c", f'"$@" {stream}', "sh", *stockade.argv(*words)]
+    done = subprocess.run(argv, env=stockade.environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, "internal error" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize("words", [["runs", "list", "--json"], ["exec", "--", "pwd"]], ids=" ".join)
+def test_an_output_that_takes_no_more_is_said_to_be_the_output(stockade, words) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            stockade.argv(*words), env=stockade.environ, stdout=full, stderr=subprocess.PIPE,
+            text=True, check=False,
+        )  # fmt: skip
+    said = "standard output cannot be written: No space left on device"
+    assert (done.returncode, said in done.stderr) == (125 if words[0] == "exec" else 3, True)
+    assert "XDG_STATE_HOME" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link to nowhere", "too large", "no text"])
+def test_a_configuration_that_cannot_be_read_is_2(stockade, task, kind) -> None:
+    path = stockade.root / "config" / "stockade" / "config.toml"
+    path.parent.mkdir(parents=True)
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "link to nowhere":
+            path.symlink_to("nowhere")
+        case "too large":
+            path.write_text("#" * ((1 << 20) + 1))
+        case _:
+            path.write_bytes(b"\xff")
+    assert plain(stockade.run(task.path, "--agent", "nop"), 2, "config.toml", "cannot be read")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("policy", "check", "--policy", "FILE"),
+        ("policy", "test", "FILE", "--policy", "readonly"),
+        ("run", "--instruction", "x", "--agent", "nop", "--key", "FILE"),
+        ("run", "--instruction", "x", "--agent", "nop", "--policy", "FILE"),
+        ("run", "--instruction", "x", "--agent", "nop", "--project-policy", "FILE"),
+        ("run", "--instruction", "x", "--model", "scripted:FILE"),
+        ("batch", "TASK", "--agent", "nop", "--baseline", "FILE"),
+    ],
+    ids=" ".join,
+)
+def test_a_device_that_never_ends_is_2_wherever_a_file_is_named(stockade, task, words) -> None:
+    made = [word.replace("FILE", "/dev/zero").replace("TASK", str(task.path)) for word in words]
+    assert plain(stockade(*made), 2, "/dev/zero")
+
+
+def test_a_state_folder_that_is_a_file_is_said_so(stockade, task) -> None:
+    stockade.state.write_text("")
+    done = stockade.run(task.path, "--agent", "nop")
+    assert plain(done, 2, "cannot be made", "Not a directory")
+    assert stockade("runs", "list").code == 0
+
+
+def test_without_any_home_it_is_said_what_to_set(stockade) -> None:
+    environ = {"HOME": "", "XDG_STATE_HOME": "relative", "XDG_CONFIG_HOME": "relative"}
+    assert plain(stockade("runs", "list", environ=environ), 0)
+
+
+def test_a_timeout_that_ends_before_the_program_is_found_is_124(stockade, quick_box) -> None:
+    words = ("exec", "--runner", quick_box, "--policy", stockade.policy, "--timeout", "1e-9")
+    done = stockade(*words, "--", "python3", "-c", "1")
+    assert (done.code, "no program" in done.err) == (124, False), done.err

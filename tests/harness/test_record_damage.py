@@ -237,6 +237,41 @@ def test_a_log_chained_anew_does_not_fit_the_head_in_its_result(
     assert (code, f"result.json says that its head is {head}" in said) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"log": {"head": "0" * 64, "records": 3}}, "its head is " + "0" * 64),
+        ({"log": {"records": 99}}, "99 records"),
+        ({"verdict": "failed"}, "verdict 'failed', but the log 'passed'"),
+        ({"status": "aborted"}, "status 'aborted', but the log 'completed'"),
+        ({"exit_code": 1}, "exit_code 1, but the log 0"),
+    ],
+)
+def test_a_result_that_does_not_fit_its_log_is_damaged(
+    tmp_path: Path, capsys: Any, change: dict[str, Any], said: str
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    log = EventLog.create(folder / "events.jsonl", run="r1")
+    log.append("run/start")
+    log.append("run/end", status="completed", verdict="passed", exit_code=0)
+    log.close()
+    result = {"status": "completed", "verdict": "passed", "exit_code": 0}
+    result["log"] = {"head": log.head, "records": 2}
+    (folder / "result.json").write_text(json.dumps(result))
+    code, told = verified(capsys, folder)
+    assert (code, "unanchored" in told) == (0, True)
+    (folder / "result.json").write_text(json.dumps({**result, **change}))
+    code, told = verified(capsys, folder, "--head", log.head)
+    assert (code, "damaged" in told, said in told) == (1, True, True), told
+
+
+def test_a_result_that_is_gone_is_told(tmp_path: Path, capsys: Any) -> None:
+    write_run(tmp_path / "run", "r1")
+    assert run_command(["runs", "verify", str(tmp_path / "run")]) == 0
+    assert "there is no result.json beside its log" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("whose", ["the forger's own key", "no key"])
 def test_a_log_chained_anew_does_not_fit_its_key(tmp_path: Path, capsys: Any, whose: str) -> None:
     key = tmp_path / "key"
