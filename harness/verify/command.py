@@ -24,6 +24,8 @@ from runners import Capture, Ending, Outcome, Session
 __all__ = ["Wanted", "verify_by_command"]
 
 BOX = Path(__file__).parent / "box"
+PLUGIN = ("__init__.py", "plugin.py", "listen.py", "source.py", "stamp.py", "witness.py")
+"""The modules that are loaded into the test tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ async def verify_by_command(
     orders = {
         "nonce": nonce,
         "argv": [expand_word(word, environment) for word in check.argv],
-        "plugin": (BOX / "plugin.py").read_text(encoding="utf-8"),
+        "plugin": {name: (BOX / name).read_text(encoding="utf-8") for name in PLUGIN},
         "tests": [test.address for test in wanted],
         "guarded": list(guarded),
     }

@@ -82,12 +82,10 @@ def parse_json(text: str) -> tuple[tuple[str, float], ...]:
     except (ValueError, RecursionError):
         raise RewardError("reward.json: is not JSON") from None
     if number(value):
-        return (("reward", finite(float(value), "reward.json")),)
+        return (("reward", finite(value, "reward.json")),)
     if not isinstance(value, dict) or not value or not all(map(number, value.values())):
         raise RewardError("reward.json: must be an object whose values are numbers")
-    return tuple(
-        (name, finite(float(item), f"reward.json: {name}")) for name, item in value.items()
-    )
+    return tuple((name, finite(item, f"reward.json: {name}")) for name, item in value.items())
 
 
 def number(value: object) -> bool:
@@ -96,7 +94,11 @@ def number(value: object) -> bool:
 
 
 def finite(value: float, where: str) -> float:
-    """The value, unless it is an infinity or not a number."""
-    if not math.isfinite(value):
+    """The value, unless it is an infinity, not a number, or too large to be reckoned with."""
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
         raise RewardError(f"{where}: must be finite")
-    return value
+    return found

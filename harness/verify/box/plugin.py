@@ -4,6 +4,7 @@ It is loaded before any conftest file and any code under test. It takes the key 
 descriptor at once, so that code which comes later finds it neither in the environment nor in a
 file. It sees for itself what each test function raised, and looks around each of them, and at the
 end, whether functions of the test tool, its plugins or the test itself were replaced meanwhile.
+Around wanted tests it looks closer (witness.py).
 
 Python 3.8 and later, pytest 6 and later: it runs in the box. It adds as little as it can to the
 start of a test run: no hmac with its cryptographic library, and (PYTEST_DONT_REWRITE) its own
@@ -12,11 +13,15 @@ source is not rewritten.
 
 from __future__ import annotations
 
+import marshal
 import os
 import sys
 from typing import Any, Callable, Dict, Generator, Iterator, List, Set, Tuple
 
 import pytest
+
+from .source import called
+from .witness import Witness
 
 try:
     from _sha2 import sha256  # type: ignore[import-not-found]
@@ -95,44 +100,40 @@ def functions(watched: Tuple[str, ...] = WATCHED) -> Dict[Tuple[str, str], Tuple
     return found
 
 
+Look = Callable[[pytest.Config, Tuple[str, ...]], None]
+
+
 class Hooks:
     """A bare namespace that pytest can register."""
 
 
-def reporter(send: Callable[..., None]) -> Hooks:
+def reporter(send: Callable[..., None], witness: Witness) -> Hooks:
     """The hooks that send the start, each phase of each test, and the end.
 
     They are closures, and the plugin is their bare namespace: nothing that a test could import
     has the sender for an attribute.
     """
-    before: Dict[Tuple[str, str], Tuple[int, int]] = {}
-    plugins: List[int] = []
-    tracers: List[Any] = []
     paths: Dict[str, str] = {}
     codes: Dict[str, int] = {}
     raised: Set[str] = set()
     changed: Set[str] = set()
+    look = looker(changed)
 
-    def look(config: pytest.Config, watched: Tuple[str, ...]) -> None:
-        """Note what is no longer as it was when the session started."""
-        now = functions(watched)
-        mine = (name for name in before if name[0].startswith(watched))
-        changed.update(".".join(name) for name in mine if now.get(name) != before[name])
-        changed.update(late_hooks(config, plugins))
-        if [sys.gettrace(), sys.getprofile()] != tracers:
-            changed.add("sys.settrace")
+    def address(nodeid: str) -> str:
+        return paths.get(nodeid, "") + "::" + nodeid.partition("::")[2]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(session: pytest.Session) -> None:
         """From here on no plugin and no function of the test tool should change."""
-        plugins.extend(id(plugin) for plugin in session.config.pluginmanager.get_plugins())
-        tracers.extend([sys.gettrace(), sys.getprofile()])
-        before.update(functions())
+        witness.read(session.config)
+        look(session.config, WATCHED)
+        witness.begin(changed.add, WATCHED)
         send("start")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(session: pytest.Session) -> None:
         """Where each test lies, and what it is."""
+        witness.window.collecting = False
         for item in session.items:
             paths[item.nodeid] = os.path.realpath(str(item.fspath))
             codes[item.nodeid] = code_of(item)
@@ -141,7 +142,7 @@ def reporter(send: Callable[..., None]) -> Hooks:
     def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
         """What the test function itself raised, whatever is reported of it later."""
         look(pyfuncitem.config, DECIDING)
-        if code_of(pyfuncitem) != codes.get(pyfuncitem.nodeid):
+        if witness.disowns(paths.get(pyfuncitem.nodeid, ""), pyfuncitem, wrapped=True):
             changed.add(pyfuncitem.nodeid)
         outcome = yield
         if outcome.excinfo is not None:
@@ -151,11 +152,12 @@ def reporter(send: Callable[..., None]) -> Hooks:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         """One phase of one test; an expected failure is not a pass."""
-        address = paths.get(report.nodeid, "") + "::" + report.nodeid.partition("::")[2]
+        if report.passed and type(report).__name__ in ("SubtestReport", "SubTestReport"):
+            return  # the test itself reports, too; a part that failed speaks against it
         outcome = "xpassed" if hasattr(report, "wasxfail") else report.outcome
         if report.when == "call" and outcome == "passed" and report.nodeid in raised:
             outcome = "failed"
-        send("phase", report.when, outcome, address)
+        send("phase", report.when, outcome, address(report.nodeid))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -163,7 +165,7 @@ def reporter(send: Callable[..., None]) -> Hooks:
         look(session.config, WATCHED)
         send("finish", str(int(exitstatus)), *sorted(changed)[:20])
 
-    hooks = Hooks()
+    hooks = around(witness, paths, codes, changed, look)
     vars(hooks).update(
         pytest_sessionstart=pytest_sessionstart,
         pytest_collection_finish=pytest_collection_finish,
@@ -174,10 +176,67 @@ def reporter(send: Callable[..., None]) -> Hooks:
     return hooks
 
 
-def code_of(item: object) -> int:
+def looker(changed: Set[str]) -> Look:
+    """How to note what is no longer as it was at the first look."""
+    before: Dict[Tuple[str, str], Tuple[int, int]] = {}
+    plugins: List[int] = []
+    tracers: List[Any] = []
+
+    def look(config: pytest.Config, watched: Tuple[str, ...]) -> None:
+        now = functions(watched)
+        if not tracers:
+            plugins.extend(id(plugin) for plugin in config.pluginmanager.get_plugins())
+            tracers.extend([sys.gettrace(), sys.getprofile()])
+            before.update(now)
+        mine = (name for name in before if name[0].startswith(watched))
+        changed.update(".".join(name) for name in mine if now.get(name) != before[name])
+        changed.update(late_hooks(config, plugins))
+        # At the end a tool that measures coverage has taken its tracer out already.
+        if watched is not WATCHED and [sys.gettrace(), sys.getprofile()] != tracers:
+            changed.add("sys.settrace")
+
+    return look
+
+
+def around(
+    witness: Witness, paths: Dict[str, str], codes: Dict[str, int], changed: Set[str], look: Look
+) -> Hooks:
+    """The hooks around each test of any kind: what is called, and what changed and came back."""
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, None]:
+        """The time of a wanted test, with what is set up for it."""
+        address = paths.get(item.nodeid, "") + "::" + item.nodeid.partition("::")[2]
+        witness.window.testing = address in witness.wanted
+        yield
+        witness.window.testing = False
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
+        """What is called, and what was assigned meanwhile."""
+        disowned = witness.disowns(paths.get(item.nodeid, ""), item)
+        if disowned or code_of(item) != codes.get(item.nodeid):
+            changed.add(item.nodeid)
+        if not witness.window.testing:
+            yield
+            return
+        look(item.config, DECIDING)
+        stamps = witness.stamps.read()
+        yield
+        changed.update(witness.stamps.changed(stamps))
+        look(item.config, DECIDING)
+
+    hooks = Hooks()
+    vars(hooks).update(
+        pytest_runtest_protocol=pytest_runtest_protocol,
+        pytest_runtest_call=pytest_runtest_call,
+    )
+    return hooks
+
+
+def code_of(item: pytest.Item) -> int:
     """Identity of the code of a test function; that of None for a test that is no function."""
-    function = getattr(item, "obj", None)
-    return id(getattr(getattr(function, "__func__", function), "__code__", None))
+    return id(getattr(called(item), "__code__", None))
 
 
 def late_hooks(config: pytest.Config, plugins: List[int]) -> Iterator[str]:
@@ -208,7 +267,8 @@ def admit_workspace() -> None:
 
 
 if "STOCKADE_REPORT" in os.environ:
-    PLUGINS = [reporter(take())]
+    with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "orders"), "rb") as file:
+        PLUGINS = [reporter(take(), Witness(**marshal.load(file)))]  # noqa: S302 - our own
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(early_config: pytest.Config) -> None:

@@ -100,15 +100,14 @@ def clear(top: str) -> None:
 
 def watch(orders: Dict[str, Any], folder: str) -> Dict[str, Any]:
     """Run the child to its end and judge what came through its pipe."""
-    with open(os.path.join(folder, "stockade_report.py"), "w", encoding="utf-8") as file:
-        file.write(orders["plugin"])
+    lay_out(orders, folder)
     key = os.urandom(32)
     key_read, key_write = os.pipe()
     report_read, report_write = os.pipe()
     os.write(key_write, key)
     os.close(key_write)
     environ = dict(os.environ, PYTHONPATH=folder, PYTHONSAFEPATH="1", PYTHONDONTWRITEBYTECODE="1")
-    environ["PYTEST_ADDOPTS"] = "-p stockade_report -p no:cacheprovider"
+    environ["PYTEST_ADDOPTS"] = "-p stockade_report.plugin -p no:cacheprovider"
     environ["STOCKADE_REPORT"] = "%d %d" % (key_read, report_write)
     for fd in (key_read, report_write):
         os.set_inheritable(fd, True)
@@ -124,6 +123,18 @@ def watch(orders: Dict[str, Any], folder: str) -> Dict[str, Any]:
     if not report["started"] and tool_is_missing(orders["argv"]):
         return {"start_error": "it has no pytest"}
     return report
+
+
+def lay_out(orders: Dict[str, Any], folder: str) -> None:
+    """Write the plugin's modules, and the tests that it is to look at, where it finds them."""
+    package = os.path.join(folder, "stockade_report")
+    os.mkdir(package)
+    for name, text in orders["plugin"].items():
+        with open(os.path.join(package, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    guarded = sorted({path for top in orders["guarded"] for path in (top, os.path.realpath(top))})
+    with open(os.path.join(folder, "orders"), "wb") as out:
+        marshal.dump({"wanted": [real(test) for test in orders["tests"]], "guarded": guarded}, out)
 
 
 def tool_is_missing(argv: List[str]) -> bool:
@@ -211,7 +222,11 @@ def walk(top: str) -> Iterator[Tuple[str, List[str], List[str]]]:
 
 
 def digest(folders: List[str]) -> str:
-    """One digest over all regular files of some folders."""
+    """One digest over all files of some folders, and when each of them was last changed.
+
+    A file that was written and written back is the same again, except for that time, which
+    nobody can set.
+    """
     total = sha256()
     for top in folders:
         for folder, names, files in walk(top):
@@ -219,6 +234,8 @@ def digest(folders: List[str]) -> str:
             for name in sorted(files):
                 path = os.path.join(folder, name)
                 total.update(path.encode("utf-8", "surrogateescape") + b"\0")
+                if os.path.lexists(path):
+                    total.update(b"%d\0" % os.lstat(path).st_ctime_ns)
                 if os.path.isfile(path) and not os.path.islink(path):
                     with open(path, "rb") as file:
                         total.update(file.read() + b"\0")

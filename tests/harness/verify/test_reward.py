@@ -22,7 +22,19 @@ def test_an_object_is_numbers_by_name() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{}", "[1]", '{"a": true}', '{"a": "1"}', '{"a": NaN}', "{", "null", "true", "[" * 9999],
+    [
+        "{}",
+        "[1]",
+        '{"a": true}',
+        '{"a": "1"}',
+        '{"a": NaN}',
+        "{",
+        "null",
+        "true",
+        "[" * 9999,
+        "1" + "0" * 400,
+        '{"a": 1' + "0" * 400 + "}",
+    ],
 )
 def test_what_is_no_object_of_finite_numbers_is_a_broken_verifier(text: str) -> None:
     with pytest.raises(RewardError):

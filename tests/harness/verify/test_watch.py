@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.verify.command import PLUGIN
+
 BOX = Path(__file__).parents[3] / "harness" / "verify" / "box"
 GOOD = "def add(a, b):\n    return a + b\n"
 BAD = "def add(a, b):\n    return a - b\n"
@@ -27,6 +29,7 @@ class Place:
         self.tests.mkdir()
         self.write("tests/test_calc.py", TEST)
         self.wanted = f"{self.tests}/test_calc.py::test_add"
+        self.also: list[str] = []
 
     def write(self, path: str, text: str) -> None:
         file = self.workspace.parent / path
@@ -36,9 +39,9 @@ class Place:
     def raw(self, *argv: str) -> subprocess.CompletedProcess[str]:
         orders = {
             "nonce": "nonce",
-            "plugin": (BOX / "plugin.py").read_text(),
+            "plugin": {name: (BOX / name).read_text() for name in PLUGIN},
             "argv": list(argv) or [sys.executable, "-m", "pytest", "-q", str(self.tests)],
-            "tests": [self.wanted],
+            "tests": self.also or [self.wanted],
             "guarded": [str(self.tests)],
         }
         source = (BOX / "watch.py").read_text()
@@ -205,6 +208,52 @@ PASSING_TRICKS = {
             return step
         sys.settrace(lambda f, *_: step if f.f_code.co_name == "test_add" else None)
     """,
+    "a tracer that steps over the assertion, and takes itself out": """
+        import sys
+        def step(frame, event, arg):
+            if event == "line" and frame.f_lineno == 5:
+                frame.f_lineno = 6
+                sys.settrace(None)
+            return step
+        def add(a, b):
+            sys._getframe(1).f_trace = step
+            sys.settrace(lambda *_: None)
+    """,
+    "a tracer that replaces the test when its module is read": """
+        import sys
+        frame = sys._getframe(1)
+        while "test_calc" not in frame.f_code.co_filename:
+            frame = frame.f_back
+        def step(frame, event, arg):
+            if event == "return":
+                frame.f_globals["test_add"] = lambda: None
+                sys.settrace(None)
+            return step
+        frame.f_trace = step
+        sys.settrace(lambda *_: None)
+    """,
+    "a thread that replaces the test when its module is read": """
+        import sys, threading, time
+        def wait(place):
+            while "test_add" not in place:
+                time.sleep(0)
+            place["test_add"] = lambda: None
+        frame = sys._getframe(1)
+        while "test_calc" not in frame.f_code.co_filename:
+            frame = frame.f_back
+        threading.Thread(target=wait, args=[frame.f_globals]).start()
+    """,
+    "code that is exchanged during the call, and put back": """
+        import _pytest.reports as reports
+        function = reports.TestReport.from_item_and_call.__func__
+        kept = function.__code__
+        def add(a, b):
+            def from_item_and_call(cls, item, call):
+                function.__code__ = kept
+                call.excinfo = None
+                return function(cls, item, call)
+            function.__code__ = from_item_and_call.__code__.replace(co_freevars=())
+    """,
 }
 
 
@@ -213,6 +262,179 @@ def test_code_that_bends_a_report_and_hides_it_does_not_pass(place: Place, trick
     place.write("tests/test_calc.py", TEST + "    done = True\n")
     place.write("workspace/calc.py", BAD + textwrap.dedent(trick))
     assert not place.passed()
+
+
+UNITTEST = """
+import unittest
+from calc import add
+
+class TestCalc(unittest.TestCase):
+    def test_add(self):
+        found = add(2, 2)
+        self.assertEqual(found, 4)
+
+    def test_error(self):
+        self.assertEqual(add(2, 2), 4)
+        with self.assertRaises(ValueError):
+            add(2, None)
+"""
+
+JUDGES = {
+    "a method": """
+        import unittest
+        kept = unittest.TestCase.assertEqual
+        def lie(self, *_):
+            unittest.TestCase.assertEqual = kept
+        def add(a, b):
+            unittest.TestCase.assertEqual = lie
+    """,
+    "a method of a context": """
+        import unittest.case
+        kept = unittest.case._AssertRaisesContext.__exit__
+        def lie(self, *_):
+            unittest.case._AssertRaisesContext.__exit__ = kept
+            return True
+        def add(a, b):
+            unittest.case._AssertRaisesContext.__exit__ = lie
+            return 4
+    """,
+}
+
+
+@pytest.mark.parametrize("trick", JUDGES.values(), ids=JUDGES)
+def test_a_judge_that_is_replaced_and_puts_itself_back_is_seen(place: Place, trick: str) -> None:
+    place.write("tests/test_calc.py", UNITTEST)
+    test = "test_error" if "context" in trick.casefold() else "test_add"
+    place.wanted = f"{place.tests}/test_calc.py::TestCalc::{test}"
+    place.write("workspace/calc.py", textwrap.dedent(trick))
+    report = place.report(sys.executable, "-m", "pytest", "-q", place.wanted)
+    assert report["passed"] == [place.wanted]
+    assert {name.rpartition(".")[0] for name in report["changed"]} == {"unittest.case"}
+
+
+def test_a_test_file_that_is_rewritten_and_written_back_is_seen(place: Place) -> None:
+    place.write("tests/test_a.py", "import calc\n\ndef test_a(): pass\n")
+    place.write(
+        "workspace/calc.py",
+        f"""
+        from pathlib import Path
+        place = Path({str(place.tests / "test_calc.py")!r})
+        kept = place.read_text()
+        place.write_text("def test_add():\\n    import calc\\n    calc.back()\\n")
+        def back():
+            place.write_text(kept)
+        """,
+    )
+    report = place.report()
+    assert report["changed"] == ["tests/test_calc.py::test_add"]
+    assert report["guarded"] is False
+
+
+def test_a_compiled_module_among_the_tests_is_seen(place: Place) -> None:
+    place.write("tests/test_a.py", "import calc\n\ndef test_a(): pass\n")
+    place.write("tests/data.py", "TWO = 2\n")
+    place.write("tests/test_calc.py", TEST.replace("2, 2", "TWO, TWO") + "\nfrom data import TWO\n")
+    place.write(
+        "workspace/calc.py",
+        BAD
+        + f"""
+import importlib.util, os, py_compile, shutil
+data = {str(place.tests / "data.py")!r}
+open("data.py", "w").write("TWO = 8\\n".replace("8", "0"))
+shutil.copystat(data, "data.py")
+cache = importlib.util.cache_from_source(data)
+py_compile.compile("data.py", cache, dfile=data)
+""",
+    )
+    assert any(name.endswith(".pyc") for name in place.report()["changed"])
+
+
+HONEST = {
+    "parametrised": """
+        import pytest
+        from calc import add
+        @pytest.mark.parametrize("a", [2], ids=["[::]"])
+        def test_add(a):
+            assert add(a, 2) == 4
+    """,
+    "of a class with fixtures": """
+        import pytest
+        from calc import add
+        @pytest.fixture(autouse=True)
+        def around(): yield
+        class TestCalc:
+            @pytest.fixture(scope="class")
+            def two(self): return 2
+            @staticmethod
+            def test_static(): assert add(2, 2) == 4
+            def test_add(self, two, monkeypatch):
+                assert add(two, two) == 4
+    """,
+    "wrapped": """
+        import functools
+        from unittest import mock
+        from calc import add
+        def twice(test):
+            @functools.wraps(test)
+            def run():
+                test()
+                test()
+            return run
+        @twice
+        @mock.patch("calc.__doc__", "patched")
+        def test_add():
+            assert add(2, 2) == 4
+    """,
+    "of unittest": """
+        import unittest
+        from calc import add
+        class Base(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls): cls.two = 2
+            def setUp(self): self.four = 4
+            def test_add(self):
+                with self.subTest("one"): self.assertEqual(add(self.two, 2), self.four)
+        class TestCalc(Base):
+            def test_more(self):
+                self.assertRaisesRegex(TypeError, "unsupported", add, 1, None)
+        class TestAsync(unittest.IsolatedAsyncioTestCase):
+            async def test_add(self): self.assertEqual(add(2, 2), 4)
+    """,
+    "with a tracer of its own": """
+        import sys
+        from calc import add
+        def test_add():
+            sys.settrace(None)
+            assert add(2, 2) == 4
+    """,
+    "with the tool's own judges": """
+        import warnings
+        import pytest
+        from calc import add
+        def test_add():
+            with pytest.raises(TypeError, match="unsupported"):
+                add(1, None)
+            with pytest.warns(UserWarning):
+                warnings.warn("x", UserWarning)
+            assert add(0.1, 0.2) == pytest.approx(0.3)
+            assert (add, "is never false")
+    """,
+}
+
+
+@pytest.mark.parametrize("test", HONEST.values(), ids=HONEST)
+def test_a_right_result_passes_every_kind_of_test(place: Place, test: str) -> None:
+    place.write("workspace/calc.py", GOOD)
+    place.write("tests/test_calc.py", test)
+    names = {
+        "of unittest": ["Base::test_add", "TestCalc::test_add", "TestAsync::test_add"],
+        "parametrised": ["test_add[[::]]"],
+        "of a class with fixtures": ["TestCalc::test_add", "TestCalc::test_static"],
+    }
+    (kind,) = (kind for kind, text in HONEST.items() if text == test)
+    place.also = [f"{place.tests}/test_calc.py::{name}" for name in names.get(kind, ["test_add"])]
+    report = place.report()
+    assert (report["passed"], report["changed"], report["guarded"]) == (place.also, [], True)
 
 
 def test_what_a_test_itself_patches_and_puts_back_does_no_harm(place: Place) -> None:
