@@ -16,6 +16,9 @@ __all__ = ["EnvironmentTable", "HealthcheckTable"]
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)([KMG])\s*", re.IGNORECASE)
 MIB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0}
 TOPOLOGY = r"^[1-9]\d*(x[1-9]\d*)+$"
+LONGEST_SIZE = 32
+"""Characters; hundreds of digits are no number that a machine reckons with."""
+
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -68,6 +71,8 @@ def size(text: str) -> str:
     """A text in the old form of a size."""
     if SIZE.fullmatch(text) is None:
         raise fault("is not a size", "write one such as 512M or 4G")
+    if len(text) > LONGEST_SIZE:
+        raise fault("is larger than any machine", "write one such as 512M or 4G")
     return text
 
 

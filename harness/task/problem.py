@@ -42,6 +42,9 @@ PATTERNS = {
     "metadata.stockade.verify.tests": 'write "path/test_file.py::test_name"',
 }
 
+LONGEST = 200
+"""Characters that are shown of a value that cannot stand."""
+
 UNIONS = frozenset({"bool", "str", "int", "float", "dict[str,float]", "list[constrained-str]"})
 """Names that pydantic adds to the place of a fault for each branch of a union."""
 
@@ -108,7 +111,10 @@ def sentence(detail: ErrorDetails) -> str:
         return "is not a key that is known here"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    return message if isinstance(given, dict | list | BaseModel) else f"{message}, not {given!r}"
+    if isinstance(given, dict | list | BaseModel):
+        return message
+    shown = repr(given)
+    return f"{message}, not {shown if len(shown) <= LONGEST else shown[:LONGEST] + '...'}"
 
 
 def fix(detail: ErrorDetails, key: str) -> str:

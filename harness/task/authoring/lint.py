@@ -246,7 +246,13 @@ def secrets(subject: Subject) -> Iterator[Finding]:
         for name, value in subject.table(*keys).items():
             if SECRET.search(name) and isinstance(value, str) and value and "${" not in value:
                 message = f"{'.'.join(keys)}.{name} is written out"
-                yield Finding("literal-secret", "task.toml", 0, message, f"write ${{{name}}}")
+                yield Finding(
+                    "literal-secret",
+                    "task.toml",
+                    0,
+                    message,
+                    f"write ${{{name}}} and run it with --task-env {name}",
+                )
 
 
 def verifier(subject: Subject) -> Iterator[Finding]:

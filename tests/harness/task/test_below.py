@@ -172,6 +172,17 @@ def test_a_nul_is_a_problem_of_its_key(tmp_path: Path, line: str, key: str) -> N
     )
 
 
+@pytest.mark.parametrize("key", ["memory", "storage"])
+def test_a_size_that_no_machine_reckons_with_is_a_problem_of_its_key(
+    tmp_path: Path, key: str
+) -> None:
+    text = HARBOR["task.toml"].replace("[metadata", f'{key} = "{"9" * 9999}G"\n[metadata')
+    with pytest.raises(TaskError) as caught:
+        load_task(write(tmp_path / "t", {**HARBOR, "task.toml": text}))
+    (problem,) = caught.value.problems
+    assert (problem.key, len(str(problem)) < 500) == (f"environment.{key}", True)
+
+
 def test_lint_looks_at_no_file_outside_and_waits_for_no_pipe(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
