@@ -39,7 +39,7 @@ MOMENTS = [
     pytest.param('"call":"call-1-2"', id="in a call"),
     pytest.param('"type":"step/end"', id="between steps", marks=pytest.mark.slow),
     pytest.param('"step":6', id="after an edit", marks=pytest.mark.slow),
-    pytest.param('"type":"verify/start"', id="in verification"),
+    pytest.param('"type":"verify/start"', id="in verification", marks=pytest.mark.slow),
 ]
 
 

@@ -42,7 +42,13 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+LONG = "stops everybody"  # each turn of it lasts until its limit
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [pytest.param(a, marks=pytest.mark.slow) if a == LONG else a for a in ATTACKS],
+)
 async def test_another_call_runs_on(open_box: Opening, attack: str) -> None:
     async with open_box(wall_seconds=10) as box:
         victim = asyncio.create_task(box.python(VICTIM))

@@ -265,6 +265,7 @@ def test_a_dockerfile_without_an_engine_is_refused_with_the_other_way(cache, tmp
 
 
 @pytest.mark.docker
+@pytest.mark.slow
 def test_a_dockerfile_that_fails_says_what_its_step_said(cache, tmp_path, no_bridge):
     (tmp_path / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\nRUN echo the cause; exit 4\n")
     with pytest.raises(ImageError, match="the cause"):

@@ -64,6 +64,7 @@ async def test_a_session_over_tls(secured, machine_image, run, ours, proofs):
         await runner.close()
 
 
+@pytest.mark.slow  # the handshake waits for its deadline
 async def test_an_engine_whose_certificate_is_not_known_is_not_used(
     secured, machine_image, tmp_path_factory
 ):
