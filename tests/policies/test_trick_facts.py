@@ -52,6 +52,7 @@ gdb -batch -ex '!{evil}'
 gdb -batch -x evil.gdb
 diffstat 'x";./evil;".gz'
 bison skeleton.y
+env M4=./evil bison skeleton.y
 sqlite3 a.db '.shell {evil}'
 rustc -C linker={evil} thing.rs
 cargo --config 'build.rustc="{evil}"' check
@@ -74,6 +75,8 @@ shuf -o {out} a.txt
 iconv -o {out} a.txt
 time -o {out} true
 gcc -S -o {out} thing.c
+env DEPENDENCIES_OUTPUT={out} gcc -c thing.c
+env NODE_V8_COVERAGE={out} node empty.js
 objcopy --dump-section .text={out} thing.obj
 tee {out}
 tar -cf {out} a.txt
@@ -91,6 +94,7 @@ sqlite3 -safe .git/a 'create table t(a)'
 tidy -q -m .git/a.html
 """
 READS = """
+env POSIXLY_CORRECT=1 grep the -e {secret}
 grep -f {secret} {secret}
 sed '1r {secret}' a.txt
 git diff --no-index a.txt {secret}
@@ -169,8 +173,9 @@ def run(text: str, work: Path, **places: str) -> subprocess.CompletedProcess[str
     for name, value in {"evil": str(work / "evil"), **places}.items():
         text = text.replace(f"{{{name}}}", value)
     argv = shlex.split(text)
-    if shutil.which(argv[0]) is None:
-        pytest.skip(f"{argv[0]} is not installed")
+    program = argv[2] if argv[0] == "env" and "=" in argv[1] else argv[0]
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
     if argv[:2] == ["git", "bisect"]:
         subprocess.run(
             ["git", "bisect", "start", "HEAD", "HEAD~1"], cwd=work, check=True, capture_output=True
