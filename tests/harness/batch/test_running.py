@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from harness.batch import BatchOptions, batch_code, make_batch, run_batch, running
+from harness.cli.entry import run_command
 from harness.run import BoxOptions, RunOptions, Stop
 from policies import Isolation
 
@@ -105,3 +106,15 @@ def test_tasks_of_one_name_are_counted_one_by_one(tmp_path: Path) -> None:
     found, _ = run(folders, tmp_path / "out")
     assert [(t.name, t.passed) for t in found.tasks] == [("x", True), ("x-3", False), ("x-2", True)]
     assert batch_code(found) == 1
+
+
+def test_a_file_that_cannot_be_written_at_the_end_is_told_and_the_others_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["batch", str(write(tmp_path / "good")), "--agent", "nop", "--runner", "process"]
+    words += ["--accept-isolation", "process", "--out", str(tmp_path / "out")]
+    words += ["--summary", "/dev/full", "--junit", str(tmp_path / "j.xml")]
+    assert run_command(words) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert "/dev/full: cannot be written: No space left on device" in said
+    assert (tmp_path / "j.xml").read_text().startswith("<?xml")
