@@ -64,69 +64,68 @@ END
         printf '[pytest] #]\\naddopts = --trace --pdbcls=evil:P\\n' > tox.ini
         printf '[tool:pytest] ;]\\naddopts = --trace --pdbcls=evil:P\\n' > setup.cfg
         cat > evil.py <<'END'
-import pdb
-class P(pdb.Pdb):
-    def runcall(self, *args, **kwargs):
-        return None
-END
+        import pdb
+        class P(pdb.Pdb):
+            def runcall(self, *args, **kwargs):
+                return None
+        END
     """,
     "a tracer that replaces the test when its module is read": """
         cat > calc.py <<'END'
-import sys
-frame = sys._getframe(1)
-while "test_calc" not in frame.f_code.co_filename:
-    frame = frame.f_back
-def step(frame, event, arg):
-    if event == "return":
-        frame.f_globals["test_add"] = lambda: None
-        sys.settrace(None)
-    return step
-frame.f_trace = step
-sys.settrace(lambda *_: None)
-def add(a, b):
-    return a - b
-END
+        import sys
+        frame = sys._getframe(1)
+        while "test_calc" not in frame.f_code.co_filename:
+            frame = frame.f_back
+        def step(frame, event, arg):
+            if event == "return":
+                frame.f_globals["test_add"] = lambda: None
+                sys.settrace(None)
+            return step
+        frame.f_trace = step
+        sys.settrace(lambda *_: None)
+        def add(a, b):
+            return a - b
+        END
     """,
     "a tracer that steps over the assertion, and takes itself out": """
         cat > calc.py <<'END'
-import sys
-def step(frame, event, arg):
-    if event == "line" and frame.f_lineno > frame.f_code.co_firstlineno + 1:
-        frame.f_lineno = frame.f_code.co_firstlineno + 3
-        sys.settrace(None)
-    return step
-def add(a, b):
-    sys._getframe(1).f_trace = step
-    sys.settrace(lambda *_: None)
-    return a - b
-END
+        import sys
+        def step(frame, event, arg):
+            if event == "line" and frame.f_lineno > frame.f_code.co_firstlineno + 1:
+                frame.f_lineno = frame.f_code.co_firstlineno + 3
+                sys.settrace(None)
+            return step
+        def add(a, b):
+            sys._getframe(1).f_trace = step
+            sys.settrace(lambda *_: None)
+            return a - b
+        END
     """,
     "a judge that is replaced, and puts itself back": """
         cat > calc.py <<'END'
-import unittest
-kept = unittest.TestCase.assertEqual
-def lie(self, *_):
-    unittest.TestCase.assertEqual = kept
-def add(a, b):
-    unittest.TestCase.assertEqual = lie
-    return a - b
-END
+        import unittest
+        kept = unittest.TestCase.assertEqual
+        def lie(self, *_):
+            unittest.TestCase.assertEqual = kept
+        def add(a, b):
+            unittest.TestCase.assertEqual = lie
+            return a - b
+        END
     """,
     "a test that is rewritten, and written back": """
         cat > calc.py <<'END'
-import sys
-place = next(
-    place + "/test_calc.py" for place in sys.path if place.endswith("/tests")
-)
-kept = open(place).read()
-open(place, "w").write(
-    "import calc\\ndef test_add(): open(calc.place, 'w').write(calc.kept)\\n")
-def add(a, b):
-    return a - b
-END
+        import sys
+        place = next(
+            place + "/test_calc.py" for place in sys.path if place.endswith("/tests")
+        )
+        kept = open(place).read()
+        open(place, "w").write(
+            "import calc\\ndef test_add(): open(calc.place, 'w').write(calc.kept)\\n")
+        def add(a, b):
+            return a - b
+        END
     """,
 }
-
 TESTS = {
     "a judge that is replaced, and puts itself back": {
         "test_calc.py": """

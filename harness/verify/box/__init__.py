@@ -1,1 +1,1 @@
-"""Two programs that run inside the box of a verification; nothing imports them on the host."""
+"""Programs that run inside the box of a verification; nothing imports them on the host."""
