@@ -46,10 +46,11 @@ class TerminalApprover:
         except OSError:
             return Reply(Answer.UNAVAILABLE, self.name, "there is no terminal to ask on")
         try:
-            self._write(
-                f"\n{visible(request.tool)} asks ({visible(request.reason)}):\n"
-                f"  {visible(request.summary)}\nAllow this once? [y/N] "
-            )
+            # Only our own lines begin at the margin: no summary can hold a question of its own.
+            tool, reason = (visible(one).replace("\n", "\\n") for one in
+                            (request.tool, request.reason))  # fmt: skip
+            summary = visible(request.summary).replace("\n", "\n  ")
+            self._write(f"\n{tool} asks ({reason}):\n  {summary}\nAllow this once? [y/N] ")
             line = await _line(descriptor)
         finally:
             if self._given is None:

@@ -30,6 +30,9 @@ def build(name: str, requirements: Path | None, dockerfile: Path | None, *, as_j
     """Build image NAME, as a Docker image and as a folder for the other boxes; cached."""
     import sandbox_images
 
+    for path in (requirements, dockerfile):
+        if path is not None and not path.is_file():
+            raise click.UsageError(f"{path}: cannot be read: it is no regular file")
     image = sandbox_images.build(
         name, requirements=requirements, dockerfile=dockerfile, progress=say
     )

@@ -34,6 +34,8 @@ def records_of(sources: Iterable[str]) -> Iterator[Recorded]:
         if path.is_dir():
             path /= "events.jsonl"
         for part in parts(path) or [path]:
+            if part.exists() and not part.is_file():
+                raise click.UsageError(f"{part}: cannot be read: it is no regular file")
             with part.open(encoding="utf-8", errors="replace") as lines:
                 yield from read_records(lines)
 
@@ -131,8 +133,14 @@ def import_command(*, file: Path, source: str, as_json: bool) -> int:
     Exit 1 when something was refused; nothing is ever widened.
     """
     from policies import import_policy
+    from policies.loading.regular import read_regular
 
-    found = import_policy(file.read_text("utf-8"), source)  # type: ignore[arg-type]
+    try:
+        text = read_regular(file).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise click.UsageError(f"{file}: cannot be read: {said}") from None
+    found = import_policy(text, source)  # type: ignore[arg-type]
     if as_json:
         losses = [{name: getattr(one, name) for name in one.__slots__} for one in found.losses]
         print_json({"policy": found.text, "losses": losses})

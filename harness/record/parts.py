@@ -18,4 +18,5 @@ def parts(path: Path) -> list[Path]:
     A part that is missing in the middle is not noticed here, but by the numbers of the records.
     """
     found = sorted(path.parent.glob(f"{path.stem}.{'[0-9]' * 6}{path.suffix}"))
-    return [*found, path] if path.exists() else found
+    files = [part for part in found if part.is_file()]  # a pipe might be waited for without end
+    return [*files, path] if path.is_file() else files

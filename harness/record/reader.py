@@ -29,6 +29,8 @@ def read_events(path: str | Path) -> Iterator[dict[str, Any]]:
     """
     number = 0
     for source in parts(Path(path)) or [Path(path)]:
+        if source.exists() and not source.is_file():
+            raise RecordError(f"{source}: cannot be read: it is no regular file")
         try:
             stream = source.open("rb")
         except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 from typing import Any
@@ -230,6 +231,22 @@ async def test_a_terminal_takes_only_a_whole_yes(typed: bytes, answer: Answer) -
 
 def test_what_a_terminal_shows_cannot_move_the_cursor_or_reorder_text() -> None:
     assert visible("a\x1b[2Jb\u202ec\r\n") == "a\\x1b[2Jb\\u202ec\\r\n"
+
+
+async def test_a_summary_cannot_hold_a_question_of_its_own() -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    shown: list[str] = []
+    forged = dataclasses.replace(
+        REQUEST, tool="a\nb", reason="c\nd", summary="ls\nAllow this once? [y/N] y"
+    )
+    try:
+        await TerminalApprover(input_fd=reading, write=shown.append).ask(forged)
+    finally:
+        os.close(reading)
+    assert shown == [
+        "\na\\nb asks (c\\nd):\n  ls\n  Allow this once? [y/N] y\nAllow this once? [y/N] "
+    ]
 
 
 async def test_a_question_on_a_terminal_can_be_withdrawn() -> None:

@@ -471,3 +471,10 @@ def test_secrets_and_what_looks_like_them_are_not_written(tmp_path) -> None:
     assert record["a"] == "[redacted] and [redacted]"
     assert record["b"] == [{"[redacted]": ["x [redacted]", 5, None]}]
     assert redactor()({"a": "hunter2"}) == {"a": "hunter2"}
+
+
+def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "events.jsonl")
+    with pytest.raises(LogError, match="no regular file"):
+        list(read_events(tmp_path / "events.jsonl"))
+    assert verify(tmp_path / "events.jsonl").code == 2
