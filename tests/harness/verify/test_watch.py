@@ -233,10 +233,11 @@ PASSING_TRICKS = {
         sys.settrace(lambda *_: None)
     """,
     "a thread that replaces the test when its module is read": """
-        import sys, threading, time
+        import sys, threading
+        sys.setswitchinterval(1e-6)
         def wait(place):
             while "test_add" not in place:
-                time.sleep(0)
+                pass
             place["test_add"] = lambda: None
         frame = sys._getframe(1)
         while "test_calc" not in frame.f_code.co_filename:
