@@ -100,7 +100,7 @@ def functions(watched: Tuple[str, ...] = WATCHED) -> Dict[Tuple[str, str], Tuple
     return found
 
 
-Look = Callable[[pytest.Config, Tuple[str, ...]], None]
+Look = Callable[[Any, Tuple[str, ...]], None]
 
 
 class Hooks:
