@@ -15,7 +15,7 @@ TYPE_TAG = 384
 """Where a type of a 64-bit interpreter has its version tag (Python 3.8 to 3.13)."""
 
 DICT_TAG = 24
-"""Where a dict had one (until Python 3.12)."""
+"""Where a dict has one in the same versions."""
 
 Read = Callable[[object], int]
 
