@@ -126,7 +126,6 @@ class Dispatch:
                 signal.release()
         return _outcome(watched, case, seconds)
 
-
     async def _at_once(
         self,
         body: Callable[[Any, Execution], Any],
