@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 PEERS  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stockade/peers
+# Files of tests side by side; more than two would fight for the engine and the processors.
+SIDE_BY_SIDE ?= -n 2 --dist loadfile
 SOURCES := policies runners harness sandbox_images tests benchmarks
 
 .DEFAULT_GOAL := help
@@ -45,10 +47,10 @@ images: $(VENV)/.package ## build the image of the boxes (cached)
 	@$(BIN)/stockade images build python
 
 test: setup ## the tests, without slow ones and without a network
-	@$(PYTEST) -m "not slow and not network"
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not network"
 
-test-all: setup examples ## every test (about an hour)
-	@$(PYTEST)
+test-all: setup examples ## every test (the better part of an hour)
+	@$(PYTEST) $(SIDE_BY_SIDE)
 
 again: setup ## only the tests that failed in the last run
 	@$(PYTEST) --last-failed --last-failed-no-failures none
