@@ -38,7 +38,14 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "owner", [str(Owner.me()), "o1:other:other:1:1:1", "o1:x", "", "o1:../../x:1:1:1:1"]
+    "owner",
+    [
+        pytest.param(str(Owner.me()), id="this process"),
+        "o1:other:other:1:1:1",
+        "o1:x",
+        "",
+        "o1:../../x:1:1:1:1",
+    ],
 )
 def test_what_is_not_surely_abandoned_stays(tmp_path: Path, owner: str) -> None:
     (tmp_path / f"stockade-out-{owner.replace('/', '_')}-abcdefgh").mkdir()
