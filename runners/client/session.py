@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -160,6 +161,8 @@ class SupervisedSession:
             value = value_of(done, path=str, found=str)
             return Program(name, value["path"], value["found"])
 
+        if "\0" in name or not _has_bytes(name):
+            return None  # no file can have this name
         request = {"name": name, "search": list(search)}
         found = await self._look("resolve", request, read, path=name)
         if isinstance(found, Fault):
@@ -373,6 +376,15 @@ class SupervisedSession:
         return await self._link.call(
             operation, request, seconds=seconds, judge=judge, source=source, sink=sink
         )
+
+
+def _has_bytes(name: str) -> bool:
+    """Whether a name can be a file's: text, or bytes that are none in the usual disguise."""
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unresolved(word: str, fault: Fault) -> UnresolvedError:
