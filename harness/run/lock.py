@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
 from harness.run.folder import list_runs
-from harness.task import read_below
 from policies import Policy
 from runners import Session
 from runners.workspace import digest as folder_digest
@@ -119,6 +118,8 @@ def earlier_lock(task: str, folder: Path | None) -> tuple[Path, dict[str, Any]]:
 def lock_of_task(folder: Path) -> dict[str, Any] | None:
     """The lock in a task folder, where there is one."""
     try:
+        from harness.task import read_below  # a single command has no task, and starts sooner
+
         lock = json.loads(read_below(folder, "lock.json"))
     except FileNotFoundError:
         return None
