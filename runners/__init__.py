@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from runners.bubblewrap import BubblewrapRunner
     from runners.choice import all_runners, choose, probe_all
     from runners.docker import DockerRunner
+    from runners.front import Front
     from runners.owner import Owner
     from runners.pool import Pool
     from runners.process import ProcessRunner
@@ -53,6 +54,7 @@ __all__ = [
     "Fault",
     "FileData",
     "Found",
+    "Front",
     "LimitHit",
     "Listing",
     "LostError",
@@ -88,6 +90,7 @@ __all__ = [
 _LATER = {
     "BubblewrapRunner": "runners.bubblewrap",
     "DockerRunner": "runners.docker",
+    "Front": "runners.front",
     "Owner": "runners.owner",
     "Pool": "runners.pool",
     "ProcessRunner": "runners.process",

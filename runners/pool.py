@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
-from runners.contract import Probe, Runner, Session, SessionSpec
+from runners.contract import Runner, Session, SessionSpec
 from runners.errors import RunnerError
+from runners.front import Front
 
 __all__ = ["Pool"]
 
@@ -40,7 +41,7 @@ class Shelf:
     filling: set[asyncio.Task[None]] = field(default_factory=set)
 
 
-class Pool:
+class Pool(Front):
     """A Runner that keeps sessions of each kind that was asked for ready.
 
     Use it as an asynchronous context; its end closes what was not taken. A kind is all of the
@@ -56,7 +57,7 @@ class Pool:
             size: how many of a kind are kept ready.
             idle_seconds: how long an unused one is kept.
         """
-        self._runner = runner
+        super().__init__(runner)
         self._size = size
         self._idle_seconds = idle_seconds
         self._shelves: dict[SessionSpec, Shelf] = {}
@@ -81,19 +82,6 @@ class Pool:
                 timer.cancel()
                 tasks.append(self._spawn(close(session)))
         await asyncio.gather(*tasks)
-
-    @property
-    def name(self) -> str:
-        """Of the box."""
-        return self._runner.name
-
-    async def probe(self) -> Probe:
-        """As the runner."""
-        return await self._runner.probe()
-
-    async def sweep(self) -> Sequence[str]:
-        """As the runner."""
-        return await self._runner.sweep()
 
     def keep(self, size: int) -> None:
         """From now on keep so many of a kind ready; those that are ready already stay."""

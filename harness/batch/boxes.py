@@ -12,7 +12,7 @@ from types import TracebackType
 
 from harness.batch.closing import ClosedBehind, Closing
 from policies import Isolation
-from runners import Pool, Probe, Runner, Session, SessionSpec, choose
+from runners import Front, Pool, Runner, Session, SessionSpec, choose
 
 __all__ = ["SharedBoxes"]
 
@@ -90,31 +90,22 @@ class SharedBoxes:
         self._chosen.clear()
 
 
-class SweptOnce:
+class SweptOnce(Front):
     """A runner whose sweep is done by the first that asks, and whose sessions are counted."""
 
     def __init__(self, runner: Runner, count: Callable[[], None]) -> None:
-        self._runner = runner
+        super().__init__(runner)
         self._count = count
         self._swept = False
-
-    @property
-    def name(self) -> str:
-        """Of the box."""
-        return self._runner.name
-
-    async def probe(self) -> Probe:
-        """As the runner."""
-        return await self._runner.probe()
 
     async def open(self, spec: SessionSpec) -> Session:
         """As the runner."""
         self._count()
-        return await self._runner.open(spec)
+        return await super().open(spec)
 
     async def sweep(self) -> Sequence[str]:
         """Once for all runs."""
         if self._swept:
             return ()
         self._swept = True
-        return await self._runner.sweep()
+        return await super().sweep()

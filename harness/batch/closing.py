@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import cast
 
-from runners import Probe, Runner, RunnerError, Session, SessionSpec
+from runners import Front, Runner, RunnerError, Session, SessionSpec
 
 __all__ = ["ClosedBehind", "Closing"]
 
@@ -35,29 +34,16 @@ class Closing:
             await asyncio.wait(list(self._tasks))
 
 
-class ClosedBehind:
+class ClosedBehind(Front):
     """A runner whose sessions are closed by a `Closing`."""
 
     def __init__(self, runner: Runner, closing: Closing) -> None:
-        self._runner = runner
+        super().__init__(runner)
         self._closing = closing
-
-    @property
-    def name(self) -> str:
-        """Of the box."""
-        return self._runner.name
-
-    async def probe(self) -> Probe:
-        """As the runner."""
-        return await self._runner.probe()
-
-    async def sweep(self) -> Sequence[str]:
-        """As the runner."""
-        return await self._runner.sweep()
 
     async def open(self, spec: SessionSpec) -> Session:
         """As the runner; a folder in place is let go of before another session may have it."""
-        session = await self._runner.open(spec)
+        session = await super().open(spec)
         if spec.in_place is not None:
             return session
         return cast("Session", _Behind(session, self._closing))
