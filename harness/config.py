@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ConfigError
-from policies.loading.regular import read_regular
+from policies import read_regular
 
 __all__ = ["Config", "Images", "TaskRules", "config_file", "load_config", "runs_folder"]
 

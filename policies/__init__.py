@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         profile_names,
     )
     from policies.policy import Policy
+    from policies.regular import read_regular
 
 LAZY = {
     "Coverage": "policies.authoring",
@@ -88,6 +89,7 @@ LAZY = {
     "policy_schema": "policies.authoring",
     "profile_names": "policies.loading",
     "read_records": "policies.authoring",
+    "read_regular": "policies.regular",
     "run_fixtures": "policies.authoring",
     "sarif": "policies.authoring",
     "show_lines": "policies.authoring",
@@ -158,6 +160,7 @@ __all__ = [
     "policy_schema",
     "profile_names",
     "read_records",
+    "read_regular",
     "run_fixtures",
     "sarif",
     "show_lines",

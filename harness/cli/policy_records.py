@@ -132,8 +132,7 @@ def import_command(*, file: Path, source: str, as_json: bool) -> int:
 
     Exit 1 when something was refused; nothing is ever widened.
     """
-    from policies import import_policy
-    from policies.loading.regular import read_regular
+    from policies import import_policy, read_regular
 
     try:
         text = read_regular(file).decode("utf-8")

@@ -11,7 +11,7 @@ from typing import Any
 from harness.errors import HarnessError, ScriptError, ScriptExhaustedError
 from harness.message import ToolCall
 from harness.model import ModelRequest, Reply, Usage
-from policies.loading.regular import read_regular
+from policies import read_regular
 
 __all__ = ["ScriptedModel", "read_script"]
 

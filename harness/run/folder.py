@@ -13,7 +13,7 @@ from harness.config import runs_folder
 from harness.errors import ConfigError
 from harness.record import parts
 from harness.run.options import RunOptions, options_from_json, options_to_json
-from policies.loading.regular import read_regular
+from policies import read_regular
 
 __all__ = ["RunFolder", "find_run", "list_runs", "new_id"]
 

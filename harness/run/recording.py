@@ -14,7 +14,7 @@ from typing import Any, cast, get_args
 from harness.config import Config
 from harness.errors import ConfigError
 from harness.record import Fsync, Redactor, redactor
-from policies.loading.regular import read_regular
+from policies import read_regular
 
 __all__ = ["Recording", "read_key", "recording_of", "secret_names"]
 

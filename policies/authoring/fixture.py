@@ -11,8 +11,8 @@ from policies.command import Command
 from policies.commandline import LineError, parse_line
 from policies.loading.diagnostic import Diagnostic, PolicyFileError
 from policies.loading.examples import split_words
-from policies.loading.regular import read_regular
 from policies.policy import Policy
+from policies.regular import read_regular
 
 __all__ = ["FixtureResult", "junit_report", "run_fixtures"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from policies.loading.diagnostic import Diagnostic, PolicyFileError
 from policies.loading.document import Document
 from policies.loading.layer import Layer
-from policies.loading.regular import read_regular
+from policies.regular import read_regular
 
 __all__ = ["BUILTIN", "fix_for", "profile_names", "read_layers", "read_text"]
 
