@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -178,25 +178,25 @@ def missing_tests(files: TaskFiles, workspace: str | None, tests: list[str]) -> 
             files.problems.append(Problem("task.toml", key, message, fix))
 
 
+Find = Callable[[str], Path | None]
+
+
 def named_paths(files: TaskFiles, file: TaskFile) -> tuple[Path | None, Path | None]:
     """The workspace and the script that our table names; that one is not there is a problem."""
-    ours, problems = file.metadata.stockade, files.problems
-    workspace = script = None
-    known = len(problems)
-    if ours.workspace:
-        workspace = files.subfolder(ours.workspace)
-        if workspace is None and len(problems) == known:
-            key, message = "metadata.stockade.workspace", f"there is no folder {ours.workspace}"
-            fix = "name a folder inside the task folder"
-            problems.append(Problem("task.toml", key, message, fix))
-    known = len(problems)
-    if ours.script:
-        script = files.file(ours.script)
-        if script is None and len(problems) == known:
-            key, message = "metadata.stockade.script", f"there is no file {ours.script}"
-            fix = "name a file inside the task folder"
-            problems.append(Problem("task.toml", key, message, fix))
-    return workspace, script
+
+    def named(
+        key: str, name: str | None, kind: str, find: Callable[[str], Path | None]
+    ) -> Path | None:
+        known = len(files.problems)
+        found = find(name) if name else None
+        if name and found is None and len(files.problems) == known:
+            message, fix = f"there is no {kind} {name}", f"name a {kind} inside the task folder"
+            files.problems.append(Problem("task.toml", f"metadata.stockade.{key}", message, fix))
+        return found
+
+    ours = file.metadata.stockade
+    workspace = named("workspace", ours.workspace, "folder", files.subfolder)
+    return workspace, named("script", ours.script, "file", files.file)
 
 
 def compose_files(files: TaskFiles) -> None:

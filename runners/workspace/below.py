@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from runners.supervisor.files import CREATE, READ
 from runners.workspace.name import to_bytes, to_text
 from runners.workspace.tree import Item
 
-__all__ = ["open_folder", "put_file", "put_link", "remove", "state_at"]
+__all__ = ["open_folder", "opened", "put_file", "put_link", "remove", "state_at"]
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -30,6 +30,15 @@ def open_folder(root: int, path: str, *, make: bool = False) -> int:
             os.close(descriptor)
         descriptor = following
     return descriptor
+
+
+@contextmanager
+def opened(descriptor: int) -> Iterator[int]:
+    """A descriptor that is closed in the end."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def state_at(root: int, path: str) -> Item | None:

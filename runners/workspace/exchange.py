@@ -8,14 +8,14 @@ undone. What stands aside lies in a folder of its own, on the same file system.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 
 from runners.supervisor.files import CREATE
 from runners.supervisor.walk import Walk
-from runners.workspace.below import mode_for, open_folder
+from runners.workspace.below import mode_for, open_folder, opened
 from runners.workspace.changes import Change
 from runners.workspace.name import to_bytes, to_text
 from runners.workspace.patch import Content
@@ -70,7 +70,7 @@ class Exchange:
             if change.after is None:
                 continue
             near, name = self.nearest(change.path), f".stockade-{os.urandom(8).hex()}"
-            with opened(self.root, near) as folder:
+            with folder_at(self.root, near) as folder:
                 self.staged[change.path] = f"{near}/{name}".lstrip("/")
                 if change.after.kind == "link":
                     os.symlink(to_bytes(change.after.target), name, dir_fd=folder)
@@ -103,7 +103,7 @@ class Exchange:
         for parent in parents(path):
             self.make_folder(parent)
         near, _, staged = self.staged[path].rpartition("/")
-        with opened(self.root, near) as source, opened(self.root, above) as folder:
+        with folder_at(self.root, near) as source, folder_at(self.root, above) as folder:
             os.rename(staged, to_bytes(name), src_dir_fd=source, dst_dir_fd=folder)
         del self.staged[path]
         self.undo.append((path, partial(self.discard, path)))
@@ -112,7 +112,7 @@ class Exchange:
         """Keep what is at a path; as a copy (a hard link), if it can be, no moment lacks it."""
         above, _, name = path.rpartition("/")
         room, aside = self.room(path).folder, self.new_name()
-        with opened(self.root, above) as folder:
+        with folder_at(self.root, above) as folder:
             if not (copy and linked(folder, to_bytes(name), room, aside)):
                 os.rename(to_bytes(name), aside, src_dir_fd=folder, dst_dir_fd=room)
         self.undo.append((path, partial(self.restore, path, room, aside)))
@@ -120,37 +120,37 @@ class Exchange:
     def restore(self, path: str, room: int, aside: bytes) -> None:
         """Undo `put_aside`."""
         above, _, name = path.rpartition("/")
-        with opened(self.root, above) as folder:
+        with folder_at(self.root, above) as folder:
             os.rename(aside, to_bytes(name), src_dir_fd=room, dst_dir_fd=folder)
 
     def discard(self, path: str) -> None:
         """Remove a file or link."""
         above, _, name = path.rpartition("/")
-        with opened(self.root, above) as folder:
+        with folder_at(self.root, above) as folder:
             os.unlink(to_bytes(name), dir_fd=folder)
 
     def make_folder(self, path: str) -> None:
         """Make a folder, if it is not there."""
         above, _, name = path.rpartition("/")
-        with opened(self.root, above) as folder, suppress(FileExistsError):
+        with folder_at(self.root, above) as folder, suppress(FileExistsError):
             os.mkdir(to_bytes(name), dir_fd=folder)
             self.undo.append((path, partial(self.remove_folder, path)))
 
     def remove_folder(self, path: str) -> None:
         """Undo `make_folder`."""
         above, _, name = path.rpartition("/")
-        with opened(self.root, above) as folder:
+        with folder_at(self.root, above) as folder:
             os.rmdir(to_bytes(name), dir_fd=folder)
 
     def clear(self, path: str) -> None:
         """Remove the empty folders that stand where a new file or link goes."""
         try:
-            with opened(self.root, path) as folder:
+            with folder_at(self.root, path) as folder:
                 below = [to_text(item.path) for item in Walk(folder, 1_000_000)]
         except OSError:  # nothing there, or nothing that is a folder
             return
         for empty in [*(f"{path}/{name}" for name in reversed(below)), path]:
-            with opened(self.root, empty) as folder:
+            with folder_at(self.root, empty) as folder:
                 status = os.fstat(folder)
             self.remove_folder(empty)
             self.undo.append((empty, partial(self.return_folder, empty, status)))
@@ -158,7 +158,7 @@ class Exchange:
     def return_folder(self, path: str, status: os.stat_result) -> None:
         """Undo the removal of an empty folder."""
         self.make_folder(path)
-        with opened(self.root, path) as folder:
+        with folder_at(self.root, path) as folder:
             with suppress(OSError):
                 os.fchown(folder, status.st_uid, status.st_gid)
             os.fchmod(folder, status.st_mode & 0o7777)
@@ -195,7 +195,7 @@ class Exchange:
         """The mode of a new file: that of the one it replaces, but for executability."""
         above, _, name = path.rpartition("/")
         try:
-            with opened(self.root, above) as folder:
+            with folder_at(self.root, above) as folder:
                 return mode_for(folder, name, item)
         except OSError:  # the folder is not there yet
             return 0o755 if item.executable else None
@@ -203,7 +203,7 @@ class Exchange:
     def nearest(self, path: str) -> str:
         """The lowest folder above a path that is there: whose group and list a new file gets."""
         for parent in reversed(parents(path)):
-            with suppress(OSError), opened(self.root, parent):
+            with suppress(OSError), folder_at(self.root, parent):
                 return parent
         return ""
 
@@ -257,11 +257,6 @@ def parents(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-@contextmanager
-def opened(root: int, path: str) -> Iterator[int]:
+def folder_at(root: int, path: str) -> AbstractContextManager[int]:
     """An open folder below the root, reached without following any link."""
-    descriptor = open_folder(root, path)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    return opened(open_folder(root, path))

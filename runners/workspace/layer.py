@@ -6,13 +6,13 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from runners.supervisor.files import CHUNK, READ, kind_of
 from runners.supervisor.tar import leads_out
 from runners.supervisor.walk import Walk
-from runners.workspace.below import open_folder, put_file, put_link
+from runners.workspace.below import open_folder, opened, put_file, put_link
 from runners.workspace.name import to_bytes, to_text
 from runners.workspace.scan import MAX_SEEN, open_source
 from runners.workspace.tree import Item, LeftOut
@@ -53,15 +53,6 @@ def lay(
                     return lay_folder(found, root, place, excluded)
             reason = lay_file(folder, to_bytes(name), kind, root, place)
             return [LeftOut("", reason)] if reason else []
-
-
-@contextmanager
-def opened(descriptor: int) -> Iterator[int]:
-    """A descriptor that is closed in the end."""
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def lay_folder(
