@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,3 +103,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.fail(f"STOCKADE_REQUIRE names {box}, but {reason}", pytrace=False)
         if reason:
             pytest.skip(reason)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 200 KiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root mounts a file system of its own")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this machine mounts no tmpfs")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)

@@ -54,6 +54,15 @@ def test_a_folder_of_roots_is_not_worked_on_in_place(stockade, task) -> None:
     assert "root" in done.err
 
 
+def run_in_place(stockade, task, box: str, code: str):
+    """A run whose model lets Python run some code in the folder itself."""
+    return stockade(
+        "run", "--instruction", "x", "--workspace", task.workspace, "--in-place",
+        "--policy", stockade.policy, "--runner", box,
+        "--model", task.script([("run_command", {"argv": ["python3", "-c", code]})], SCRIPT[1]),
+    )  # fmt: skip
+
+
 PLANT = """
 import os
 for path in (".git/hooks/post-checkout", ".vscode/tasks.json", "sub/.git/config", ".GIT/config"):
@@ -68,11 +77,7 @@ for path in (".git/hooks/post-checkout", ".vscode/tasks.json", "sub/.git/config"
 def test_nothing_of_a_box_stays_at_a_protected_name(stockade, box, task) -> None:
     (task.workspace / ".git/hooks").mkdir(parents=True)
     open_to_its_owner(task)
-    done = stockade(
-        "run", "--instruction", "x", "--workspace", task.workspace, "--in-place",
-        "--policy", stockade.policy, "--runner", box,
-        "--model", task.script([("run_command", {"argv": ["python3", "-c", PLANT]})], SCRIPT[1]),
-    )  # fmt: skip
+    done = run_in_place(stockade, task, box, PLANT)
     assert done.code == 0, done.err
     mark = f"stockade-{done.result['run']}"
     names = sorted(str(p.relative_to(task.workspace)) for p in task.workspace.rglob("*"))
@@ -110,11 +115,7 @@ def test_no_bit_that_gives_away_the_owner_stays_and_what_moved_is_named(
 ) -> None:
     (task.workspace / "sub/.git/hooks").mkdir(parents=True)
     open_to_its_owner(task)
-    done = stockade(
-        "run", "--instruction", "x", "--workspace", task.workspace, "--in-place",
-        "--policy", stockade.policy, "--runner", each_box,
-        "--model", task.script([("run_command", {"argv": ["python3", "-c", RAISE]})], SCRIPT[1]),
-    )  # fmt: skip
+    done = run_in_place(stockade, task, each_box, RAISE)
     assert done.code == 0, done.err
     modes = {path.name: path.stat().st_mode & 0o6000 for path in task.workspace.rglob("*")}
     assert {name for name, mode in modes.items() if mode} == set()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,20 +55,6 @@ def test_a_command_is_sealed_by_the_flag(stockade: Any, quick_box: str) -> None:
     done = stockade.exec(*run)
     assert done.code == 0, done.err
     assert "anchored by its key" in stockade("runs", "verify", done.folder, "--key", key).out
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with no room for more than a short log."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("only root mounts a file system of its own")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("this machine mounts no tmpfs")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def test_a_run_stops_when_the_disk_of_its_log_is_full(

@@ -6,9 +6,7 @@ import errno
 import os
 import shutil
 import stat
-import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,20 +99,6 @@ def everything(folder: Path) -> dict[str, object]:
         )
         for path in folder.rglob("*")
     }
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 200 KiB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("only root mounts a file system of its own")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("this machine mounts no tmpfs")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 async def test_on_a_full_disk_nothing_is_changed(tmp_path: Path, small_disk: Path) -> None:
