@@ -30,11 +30,15 @@ class Store:
         self.used = 0
         self.filling = False
 
-    def overfull(self) -> bool:
-        """Whether it holds too many files, and more than at the last look."""
-        before = self.used
+    def count(self) -> None:
+        """How many files it holds now."""
         state = os.fstatvfs(self.fd)
         self.used = state.f_files - state.f_ffree
+
+    def overfull(self) -> bool:
+        """Whether it holds too many files, and more than when they were last counted."""
+        before = self.used
+        self.count()
         self.filling = self.used - before > self.most // 64
         return self.used > max(before, self.most)
 
@@ -64,7 +68,12 @@ class Poller:
 
     def due(self, call: Call) -> float:
         """When to look at this call."""
-        return self.next.get(call.number, (call.began + OFTEN, 0, None))[0]
+        known = self.next.get(call.number)
+        if known is None:
+            for store in self.stores:
+                store.count()  # what earlier calls left since their last look is not its doing
+            known = self.next[call.number] = (call.began + OFTEN, 0, None)
+        return known[0]
 
     def forget(self, call: Call) -> None:
         """The call is over."""

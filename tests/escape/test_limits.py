@@ -71,6 +71,20 @@ except OSError: pass
         assert await box.said("b = bytearray(20 << 20); print('got it')") == "got it"
 
 
+async def test_files_that_an_earlier_call_left_do_not_end_the_next(open_box: Opening) -> None:
+    fill = """
+import os, sys
+try:
+    for n in range(700):
+        os.close(os.open(f"/dev/shm/{sys.argv[1]}-{n}", os.O_CREAT))
+except OSError: pass
+"""
+    async with open_box(memory_mib=64, disk_mib=64, wall_seconds=20) as box:
+        for name in "abc":
+            await box.python(fill, name)  # mostly over before anybody looks
+        assert await box.said("import time; time.sleep(0.2); print('well')") == "well"
+
+
 async def gaps(box: Box) -> str:
     """The process box without namespaces has no file system of its own."""
     plain = box.session.isolation.label == "process"
