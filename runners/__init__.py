@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from runners.owner import Owner
     from runners.pool import Pool
     from runners.process import ProcessRunner
+    from runners.scripted import ScriptedRun, ScriptedSession
     from runners.spill import Spill, Spilled
-from runners.scripted import ScriptedRun, ScriptedSession
 
 __all__ = [
     "ROOTS",
@@ -94,6 +94,8 @@ _LATER = {
     "Owner": "runners.owner",
     "Pool": "runners.pool",
     "ProcessRunner": "runners.process",
+    "ScriptedRun": "runners.scripted",
+    "ScriptedSession": "runners.scripted",
     "Spill": "runners.spill",
     "Spilled": "runners.spill",
     "all_runners": "runners.choice",

@@ -55,6 +55,8 @@ class SessionSpec:
         workspace_mib: size of what will be copied in, 0 where it is not known. The docker box puts
             a workspace that does not fit into its share of ``disk_mib`` on the engine's disk.
         notice: receives a sentence for the operator where this session is weaker than asked.
+        brief: the harness leaves with this session. Closing it then waits until every process of
+            the box is gone, not for what the engine by itself removes after that.
     """
 
     run: str
@@ -67,6 +69,7 @@ class SessionSpec:
     runtime: str | None = None
     workspace_mib: int = 0
     notice: Callable[[str], None] | None = field(default=None, compare=False)
+    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,15 @@ from runners.workspace import digest as folder_digest
 if TYPE_CHECKING:
     from harness.run.job import Job
 
-__all__ = ["check_locked", "differences", "earlier_lock", "lock_of", "model_facts", "task_facts"]
+__all__ = [
+    "check_locked",
+    "differences",
+    "earlier_lock",
+    "lock_of",
+    "model_facts",
+    "own_version",
+    "task_facts",
+]
 
 FREE = frozenset({"run", "at"})
 """Keys that say which run it was, not what it was made of."""
@@ -55,6 +62,8 @@ def lock_of(
 @cache
 def own_version() -> str:
     """Of this package; looked up once for all runs of a batch."""
+    from importlib.metadata import version
+
     return version("stockade-harness")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError
 from harness.event import Notice
@@ -17,13 +17,8 @@ from harness.run.work import Work, tell
 from runners import Session, WorkspaceError
 from runners.workspace import (
     PROTECTED,
-    CopiedIn,
-    CopiedOut,
-    Guard,
     LeftOut,
     Survey,
-    Trace,
-    apply_changes,
     compare,
     copy_in,
     copy_out,
@@ -31,6 +26,9 @@ from runners.workspace import (
     snapshot,
     survey,
 )
+
+if TYPE_CHECKING:
+    from runners.workspace import CopiedIn, CopiedOut, Guard, Trace
 
 __all__ = ["Changes", "Workspace"]
 
@@ -72,6 +70,8 @@ class Workspace:
         """Look at the folder, and open a session with it inside."""
         spec, seen = box.spec, None
         if self.in_place and self.source is not None:
+            from runners.workspace import Guard
+
             folder = self.source.resolve()
             self.guard = await asyncio.to_thread(Guard.begin, folder, self.protect)
             spec = replace(spec, in_place=folder, protect=self.guard.paths)
@@ -199,6 +199,8 @@ class Changes:
         """Change the workspace itself, all of it or nothing; returns what to record."""
         if self.copied.source is None:
             return {}
+        from runners.workspace import apply_changes
+
         applied = apply_changes(self.copied.source, self.out.changes, self.out.content)
         if applied.conflicts:
             names = ", ".join(f"{shown(c.path)} ({c.reason})" for c in applied.conflicts)

@@ -18,7 +18,7 @@ from harness.run.accepted import accept
 from harness.run.audience import Audience
 from harness.run.box import Box
 from harness.run.folder import RunFolder, new_id
-from harness.run.lock import lock_of
+from harness.run.lock import lock_of, own_version
 from harness.run.options import SingleOptions
 from harness.run.outgoing import Workspace
 from harness.run.recording import Recording, recording_of
@@ -134,9 +134,11 @@ async def drive(
         box = await Box.choose(
             single.wish, single.policy.isolation, run=work.run, limits=single.limits
         )
+        # The harness leaves with its box; meanwhile the engine works, and we get ready.
+        box.spec = replace(box.spec, brief=True)
+        sweeping = asyncio.create_task(box.sweep())
+        getting_ready = asyncio.create_task(asyncio.to_thread(get_ready))
         try:
-            for line in await box.sweep():
-                tell(work, "swept", line)
             workspace = Workspace(
                 options.box.workspace,
                 work,
@@ -145,6 +147,9 @@ async def drive(
                 limit_mib=single.limits.disk_mib,
             )
             session = await workspace.open(box)
+            for line in await sweeping:
+                tell(work, "swept", line)
+            await getting_ready
             digest = workspace.digest
             lock = lock_of(work.run, single.policy, box.runner.name, session, workspace=digest)
             work.folder.write_lock(lock)
@@ -156,7 +161,15 @@ async def drive(
                 facts |= changes.write(work.folder.patch) | changes.hand_over(options.box)
             return performed
         finally:
+            sweeping.cancel()
             await asyncio.shield(box.close())
+
+
+def get_ready() -> None:
+    """Import and look up what the command will need."""
+    from harness import action  # noqa: F401
+
+    own_version()
 
 
 async def perform_recorded(

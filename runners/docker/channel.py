@@ -30,9 +30,16 @@ class AttachChannel:
     """
 
     def __init__(
-        self, engine: Engine, stream: Stream, container: str, *, end_seconds: float = END_SECONDS
+        self,
+        engine: Engine,
+        stream: Stream,
+        container: str,
+        *,
+        brief: bool = False,
+        end_seconds: float = END_SECONDS,
     ) -> None:
         self.container = container
+        self._brief = brief
         self._end_seconds = end_seconds
         self._engine = engine
         self._stream = stream
@@ -59,6 +66,8 @@ class AttachChannel:
     async def close(self) -> None:
         """End the box: tell it, wait, then kill; returns when the container is gone.
 
+        A brief one is not waited for once its first process has ended, and with it all others.
+
         Safe to repeat. A caller that is cancelled does not stop the closing.
         """
         if self._closing is None:
@@ -77,6 +86,8 @@ class AttachChannel:
                     await self._drain()
         ended = self._ended
         await self._stream.close()
+        if ended and self._brief:
+            return
         await remove_container(self._engine, self.container, ended=ended)
 
     async def _feed(self) -> None:

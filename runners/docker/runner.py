@@ -43,6 +43,7 @@ from runners.supervisor import payload
 __all__ = ["DockerRunner"]
 
 ATTEMPTS = 3
+PAUSE_SECONDS = 0.2
 STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
 """More at once only make each of them slower."""
 
@@ -112,20 +113,14 @@ class DockerRunner:
         A fault of the engine is tried again, with another container; that is safe, since no
         program has started yet.
         """
-        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
-
         spec = replace(spec, runtime=spec.runtime or self._runtime)
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(ATTEMPTS),
-            wait=wait_exponential(multiplier=0.2, max=2),
-            retry=retry_if_exception(is_transient),
-            reraise=True,
-        )
         async with self._turn():
-            async for attempt in retrying:
-                with attempt:
-                    return await self._open_once(spec)
-        raise AssertionError("the last attempt raises")
+            try:
+                return await self._open_once(spec)
+            except RunnerError as error:
+                if not is_transient(error):
+                    raise
+            return await self._open_again(spec)
 
     async def sweep(self) -> Sequence[str]:
         """Remove containers and volumes of dead harnesses; what cannot be judged stays."""
@@ -205,6 +200,22 @@ class DockerRunner:
             cpus=self._cpus,
         )
 
+    async def _open_again(self, spec: SessionSpec) -> Session:
+        """The attempts after the first, each after a pause."""
+        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
+
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(ATTEMPTS - 1),
+            wait=wait_exponential(multiplier=2 * PAUSE_SECONDS, max=2),
+            retry=retry_if_exception(is_transient),
+            reraise=True,
+        )
+        await asyncio.sleep(PAUSE_SECONDS)
+        async for attempt in retrying:
+            with attempt:
+                return await self._open_once(spec)
+        raise AssertionError("the last attempt raises")
+
     async def _open_once(self, spec: SessionSpec) -> Session:
         engine = self._engine()
         image = await find_image(engine, spec.image)
@@ -223,7 +234,8 @@ class DockerRunner:
             say_on_disk(spec)
             options = replace(options, on_disk=f"{name}-workspace")
         return await connect(
-            await start(engine, options, name),
+            # A volume can only be removed after its container.
+            await start(engine, options, name, brief=spec.brief and not options.on_disk),
             setup_for(spec),
             id=session,
             isolation=runtime_level(spec.runtime, found.info),

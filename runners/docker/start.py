@@ -21,13 +21,18 @@ START_SECONDS = 60.0
 """From create to started; a start that takes longer ends in removal."""
 
 
-async def start(engine: Engine, options: ContainerOptions, name: str) -> AttachChannel:
-    """The channel of a fresh container's first process."""
+async def start(
+    engine: Engine, options: ContainerOptions, name: str, *, brief: bool = False
+) -> AttachChannel:
+    """The channel of a fresh container's first process.
+
+    A brief one is closed when that process is gone: the engine removes the container by itself.
+    """
     try:
         async with asyncio.timeout(START_SECONDS):
             if options.on_disk:
                 await make_volume(engine, options, options.on_disk)
-            return await start_container(engine, options, name)
+            return await start_container(engine, options, name, brief=brief)
     except BaseException as error:
         await asyncio.shield(clear(engine, options))
         if isinstance(error, TimeoutError):
@@ -37,7 +42,9 @@ async def start(engine: Engine, options: ContainerOptions, name: str) -> AttachC
         raise
 
 
-async def start_container(engine: Engine, options: ContainerOptions, name: str) -> AttachChannel:
+async def start_container(
+    engine: Engine, options: ContainerOptions, name: str, *, brief: bool
+) -> AttachChannel:
     """The same for the container alone."""
     creation = asyncio.ensure_future(engine.create(container_spec(options), name))
     stream = None
@@ -49,7 +56,7 @@ async def start_container(engine: Engine, options: ContainerOptions, name: str) 
         stream = await dial(engine.endpoint)
         await attach(stream, await engine.api_version(), container)
         await engine.start(container)
-        return AttachChannel(engine, stream, container)
+        return AttachChannel(engine, stream, container, brief=brief)
     except BaseException:
         if stream is not None:
             await stream.close()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runners.workspace.archive import content_of
 from runners.workspace.changes import Change
 from runners.workspace.leave import Rules
-from runners.workspace.patch import Patch
-from runners.workspace.protect import Flag
 from runners.workspace.tree import Item, LeftOut, Tree
+
+if TYPE_CHECKING:
+    from runners.workspace.patch import Patch
+    from runners.workspace.protect import Flag
 
 __all__ = ["CopiedIn", "CopiedOut"]
 

@@ -21,7 +21,6 @@ from runners.workspace.archive import write_archive
 from runners.workspace.copied import CopiedIn, CopiedOut
 from runners.workspace.leave import Rules
 from runners.workspace.protect import PROTECTED, Protected
-from runners.workspace.result import Gate, take_out
 from runners.workspace.scan import MAX_FILES, scan
 from runners.workspace.scratch import scratch_folder
 from runners.workspace.tree import Tree
@@ -169,6 +168,8 @@ async def compare(
     git: str | None = None,
 ) -> CopiedOut:
     """What was done in place to a folder since its snapshot; ``dest`` becomes a copy of it."""
+    from runners.workspace.result import Gate, take_out
+
     source = copied.source
     assert source is not None
 
@@ -195,6 +196,8 @@ async def copy_out(
 
     ``protect`` are the names below which no change leaves the box; ``git`` is for `make_patch`.
     """
+    from runners.workspace.result import Gate, take_out
+
     with scratch_folder("out") as scratch:
         tar = scratch / "out.tar"
         await session.get_tree(tar, root="workspace", limit_mib=limit_mib)

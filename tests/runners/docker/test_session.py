@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+from pathlib import Path
 
 import pytest
+from docker.errors import NotFound
 
 from policies import Isolation, Limits
 from runners.contract import ROOTS
@@ -271,6 +274,24 @@ async def test_after_close_nothing_is_left(open_box, ours):
     box = await open_box()
     await box.session.close()
     assert ours() == {}
+
+
+async def test_the_container_of_a_brief_session_ends_with_close_and_the_engine_removes_it(
+    open_box, ours, api
+):
+    box = await open_box(brief=True)
+    (container,) = ours()
+    pid = api.inspect_container(container)["State"]["Pid"]
+    await box.session.close()
+    assert not Path(f"/proc/{pid}/exe").exists()  # its first process, and with it all others
+    await asyncio.to_thread(wait_removed, api, container)
+    assert ours() == {}
+
+
+def wait_removed(api, container) -> None:
+    """Returns when the engine has removed it, raises when that takes too long."""
+    with contextlib.suppress(NotFound):
+        api.wait(container, timeout=20, condition="removed")
 
 
 async def test_a_workspace_at_another_place_is_made_there(open_box):
