@@ -24,7 +24,16 @@ from runners import Capture, Ending, Outcome, Session
 __all__ = ["Wanted", "verify_by_command"]
 
 BOX = Path(__file__).parent / "box"
-PLUGIN = ("__init__.py", "plugin.py", "listen.py", "source.py", "stamp.py", "witness.py")
+PLUGIN = (
+    "__init__.py",
+    "plugin.py",
+    "functions.py",
+    "listen.py",
+    "reporter.py",
+    "source.py",
+    "stamp.py",
+    "witness.py",
+)
 """The modules that are loaded into the test tool."""
 
 

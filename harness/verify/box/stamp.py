@@ -25,11 +25,14 @@ class Stamps:
 
     def __init__(self, things: Dict[str, Any]) -> None:
         readers = {True: reader("I", TYPE_TAG), False: reader("Q", DICT_TAG)}
+        working = {
+            kind: read for kind, read in readers.items() if read and works(read, is_type=kind)
+        }
         self.things: List[Any] = []
         for name, thing in things.items():
             is_type = isinstance(thing, type)
-            read = readers[is_type]
-            if read is None or not works(read, is_type=is_type):
+            read = working.get(is_type)
+            if read is None:
                 continue
             if not is_type:
                 # The interpreter adds this by itself, where a warning points to a module.

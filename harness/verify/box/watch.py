@@ -12,6 +12,7 @@ for it, so it imports only what costs next to nothing: no json, hmac, ctypes, sh
 from __future__ import annotations
 
 import _ctypes
+import _signal  # type: ignore[import-not-found]
 import marshal
 import os
 import select
@@ -101,6 +102,7 @@ def clear(top: str) -> None:
 def watch(orders: Dict[str, Any], folder: str) -> Dict[str, Any]:
     """Run the child to its end and judge what came through its pipe."""
     lay_out(orders, folder)
+    ended = ends_of_children()
     key = os.urandom(32)
     key_read, key_write = os.pipe()
     report_read, report_write = os.pipe()
@@ -117,7 +119,7 @@ def watch(orders: Dict[str, Any], folder: str) -> Dict[str, Any]:
         return {"start_error": error.strerror or str(error)}
     os.close(key_read)
     os.close(report_write)
-    data, status = collect(child, report_read)
+    data, status = collect(child, report_read, ended)
     report = judge(data, key, orders["tests"])
     report["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
     if not report["started"] and tool_is_missing(orders["argv"]):
@@ -152,32 +154,45 @@ def spawn(argv: List[str], environ: Dict[str, str]) -> int:
     return os.posix_spawnp(argv[0], argv, environ, file_actions=actions)
 
 
-def collect(child: int, pipe: int) -> Tuple[bytes, int]:
+def collect(child: int, pipe: int, ended: int) -> Tuple[bytes, int]:
     """What came through the pipe until the child itself ended, and how it ended.
 
     Not until end of file: something that the child left running may hold the pipe open.
     """
     os.set_blocking(pipe, False)
     data = bytearray()
+    awaited = [ended, pipe]
     while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        select.select([pipe], [], [], 0 if ended else 0.02)
-        drain(pipe, data)
-        if ended:
+        drain(ended, bytearray())  # before the question: what comes later is not missed
+        gone, status = os.waitpid(child, os.WNOHANG)
+        if not drain(pipe, data):
+            awaited = [ended]
+        if gone:
             return bytes(data), status
+        select.select(awaited, [], [])
 
 
-def drain(pipe: int, data: bytearray) -> None:
-    """Read what is there; beyond the bound it is read and dropped."""
+def drain(pipe: int, data: bytearray) -> bool:
+    """Read what is there, dropping it beyond the bound; whether more may come."""
     while True:
         try:
             chunk = os.read(pipe, 1 << 16)
         except BlockingIOError:
-            return
+            return True
         if not chunk:
-            return
+            return False
         if len(data) < MOST_BYTES:
             data += chunk
+
+
+def ends_of_children() -> int:
+    """A descriptor that can be read when a child has ended."""
+    ended, told = os.pipe()
+    for fd in (ended, told):
+        os.set_blocking(fd, False)
+    _signal.signal(_signal.SIGCHLD, lambda *_: None)
+    _signal.set_wakeup_fd(told)
+    return ended
 
 
 def judge(data: bytes, key: bytes, wanted: List[str]) -> Dict[str, Any]:

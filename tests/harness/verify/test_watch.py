@@ -175,6 +175,14 @@ PASSING_TRICKS = {
         def add(a, b):
             reports.TestReport.from_item_and_call = classmethod(from_item_and_call)
     """,
+    "a class that is exchanged": """
+        import _pytest.runner as runner
+        class CallInfo(runner.CallInfo):
+            @classmethod
+            def from_call(cls, func, when, reraise=None):
+                return super().from_call((lambda: None) if when == "call" else func, when, reraise)
+        runner.CallInfo = CallInfo
+    """,
     "a set-up function that empties the test": """
         import sys
         def empty(): pass
