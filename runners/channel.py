@@ -9,9 +9,9 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-__all__ = ["Channel", "PipeChannel"]
+__all__ = ["Audible", "Channel", "PipeChannel"]
 
 DIAGNOSIS_MAX = 4096
 UNREAD_MAX = 1 << 20
@@ -35,6 +35,18 @@ class Channel(Protocol):
 
     def diagnosis(self) -> str:
         """The last words of the box's stderr."""
+        ...
+
+
+@runtime_checkable
+class Audible(Protocol):
+    """A channel that can be listened to: a call is answered sooner than through a reader."""
+
+    async def listen(self, hear: Callable[[bytes], None]) -> bool:
+        """Give all that comes to a function from now on, b"" at the end; nobody reads then.
+
+        False where it cannot be done.
+        """
         ...
 
 
@@ -79,9 +91,10 @@ class PipeChannel:
         """Do not reap the child before a task has ended that knows it by its number."""
         self._held = task
 
-    def listen(self, hear: Callable[[bytes], None]) -> None:
+    async def listen(self, hear: Callable[[bytes], None]) -> bool:
         """Give all that comes to a function from now on, b"" at the end; nobody reads then."""
         self._stream.listen(hear)
+        return True
 
     async def read(self, count: int) -> bytes:
         """1 to ``count`` bytes; b"" at the end."""

@@ -26,17 +26,39 @@ class Piece:
         self.data = bytearray(data)
 
 
-class Exchange:
-    """The state between OPEN and ``done``. The session's reader fills it, one task empties it."""
+class Signal:
+    """Wakes the one task that waits; whoever does not wait yet looks for himself first."""
 
-    def __init__(self, number: int) -> None:
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Future[None] | None = None
+
+    def set(self) -> None:
+        """Something changed."""
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    def wait(self) -> asyncio.Future[None]:
+        """Done at the next change."""
+        self._waiting = asyncio.get_running_loop().create_future()
+        return self._waiting
+
+
+class Exchange:
+    """The state between OPEN and ``done``. The session's reader fills it, one task empties it.
+
+    It should be done when it is ``due``, by the monotonic clock.
+    """
+
+    def __init__(self, number: int, due: float) -> None:
         self.number = number
+        self._due = due
         self.pieces: deque[Piece] = deque()
         self.done: Head | None = None
         self.error: RunnerError | None = None
-        self.wake = asyncio.Event()
-        self.room = asyncio.Event()
-        self.room.set()
+        self.wake = Signal()
+        self.room = Signal()
         self.credit = frames.WINDOW
         self.stopped = False
         self._position = [0, 0, 0]
@@ -72,10 +94,14 @@ class Exchange:
         self._unconsumed[stream] -= owed
         return frames.pack(frames.CREDIT, self.number, frames.NUMBER.pack(owed), stream)
 
-    @property
-    def behind(self) -> bool:
-        """Whether output came that nobody has taken care of yet."""
-        return self._came > self._taken
+    def overdue(self, now: float, grace: float) -> bool:
+        """Whether the box should have ended this by now.
+
+        Not while output is there that nobody has taken care of yet: the box may wait for that.
+        """
+        if self._came > self._taken:
+            self._due = now + grace
+        return self.done is None and self.error is None and now > self._due
 
     def more_room(self, count: int) -> None:
         """A frame ``credit``."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from runners.channel import Channel, PipeChannel
+from runners.channel import Audible, Channel
 from runners.client.exchange import Exchange, Piece
 from runners.client.wire import Head, Splitter, read_frames
 from runners.errors import LostError, ProtocolError, RunnerError, StartError
@@ -22,7 +22,7 @@ T = TypeVar("T")
 Source = bytes | AsyncIterator[bytes]
 
 GRACE_SECONDS = 15.0
-"""How long after its deadline, or a cancel, a call may take to be told as over."""
+"""How long after its deadline, or a cancel, a call may take to be told as over; and a beat more."""
 
 LAST_WORDS_SECONDS = 1.0
 PINGS_PER_LEASE = 6
@@ -50,9 +50,8 @@ class Link:
 
     async def start(self, entered: asyncio.Task[None] | None = None) -> Head:
         """Send the supervisor into its box and hear its hello; it is told all when ``entered``."""
-        if isinstance(self._channel, PipeChannel):
-            self._channel.listen(self._hear)
-        else:
+        channel = self._channel
+        if not (isinstance(channel, Audible) and await channel.listen(self._hear)):
             self._tasks.append(asyncio.create_task(self._read()))
         setup = marshal.dumps(self._setup.values(), 2)
         with contextlib.suppress(OSError):  # the reader knows better why
@@ -165,8 +164,12 @@ class Link:
         pause = self._setup.lease_seconds / PINGS_PER_LEASE
         while self.error is None:
             await asyncio.sleep(pause)
-            if time.monotonic() - self._heard > self._setup.lease_seconds:
+            now = time.monotonic()
+            if now - self._heard > self._setup.lease_seconds:
                 self._lose(LostError("the box was silent for its whole lease"))
+                return
+            if any(exchange.overdue(now, GRACE_SECONDS) for exchange in self._exchanges.values()):
+                self._lose(LostError("the box did not end a call at its deadline"))
                 return
             with contextlib.suppress(OSError):
                 await self._channel.write(frames.pack(frames.PING, 0, bytes(8)))
@@ -197,8 +200,11 @@ class Link:
         A ProtocolError of either ends the session. Cancelling ends the call in the box before
         CancelledError goes on.
         """
-        async with self._places:
+        await self._places.acquire()
+        try:
             return await self._call(operation, request, seconds, judge, source, sink)
+        finally:
+            self._places.release()
 
     async def _call(
         self,
@@ -211,13 +217,11 @@ class Link:
     ) -> T:
         self._check()
         self._numbers += 1
-        exchange = Exchange(self._numbers)
+        exchange = Exchange(self._numbers, time.monotonic() + seconds + GRACE_SECONDS)
         self._exchanges[exchange.number] = exchange
         full = {"feed": source is not None, "wall": seconds, "keep": None, "limits": None}
         full.update(request)
         opening = frames.pack(frames.OPEN, exchange.number, marshal.dumps((operation, full), 2))
-        watch = asyncio.get_running_loop().call_later
-        guard = watch(seconds + GRACE_SECONDS, self._overdue, exchange)
         feeder: asyncio.Task[None] | None = None
         try:
             if source is not None:
@@ -232,7 +236,6 @@ class Link:
             await self._end(exchange)
             raise
         finally:
-            guard.cancel()
             del self._exchanges[exchange.number]
             if feeder is not None:
                 feeder.cancel()
@@ -262,7 +265,6 @@ class Link:
                 failed = feeder.exception()
                 if failed is not None:
                     raise failed
-            exchange.wake.clear()
             await exchange.wake.wait()
 
     async def _feed(self, exchange: Exchange, source: Source) -> None:
@@ -272,7 +274,6 @@ class Link:
             at = 0
             while at < len(piece):
                 while exchange.credit <= 0 and not exchange.stopped:
-                    exchange.room.clear()
                     await exchange.room.wait()
                 if exchange.stopped:
                     return
@@ -300,19 +301,9 @@ class Link:
             async with asyncio.timeout(GRACE_SECONDS):
                 while exchange.done is None and exchange.error is None:
                     exchange.pieces.clear()
-                    exchange.wake.clear()
                     await exchange.wake.wait()
         except TimeoutError:
             self._lose(LostError("the box did not end a call that was cancelled"))
-
-    def _overdue(self, exchange: Exchange) -> None:
-        """The box should have ended this call, unless it waits for us to read its output."""
-        if exchange.done is not None or exchange.error is not None:
-            return
-        if exchange.behind:
-            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._overdue, exchange)
-        else:
-            self._lose(LostError("the box did not end a call at its deadline"))
 
     def _check(self) -> None:
         if self.error is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from policies import Limits
@@ -18,9 +17,9 @@ __all__ = ["fault_of", "outcome_of", "value_of"]
 Evidence = Literal["counter", "signal", "poller"]
 Choice = TypeVar("Choice", bound=str)
 
-LIMITS = tuple(field.name for field in dataclasses.fields(Limits))
-EVIDENCE: tuple[Evidence, ...] = ("counter", "signal", "poller")
-ENDINGS = tuple(ending.value for ending in Ending)
+LIMITS = {field.name: field.name for field in dataclasses.fields(Limits)}
+EVIDENCE: dict[str, Evidence] = {"counter": "counter", "signal": "signal", "poller": "poller"}
+ENDINGS = {ending.value: ending for ending in Ending}
 TEXT_MAX = 4096
 CODES = (
     "not-found", "not-a-file", "not-a-folder", "exists", "path-escape", "too-large", "busy",
@@ -34,17 +33,18 @@ def outcome_of(done: Head, stages: int, kept: tuple[Keeper, Keeper]) -> Outcome:
     codes = done.get("codes")
     if not isinstance(codes, list) or len(codes) != stages:
         raise ProtocolError("a call has another number of codes than of stages")
-    if not all(type(code) is int and -128 < code < 256 for code in codes):
-        raise ProtocolError("a call has a code that no program can have")
+    for code in codes:
+        if type(code) is not int or not -128 < code < 256:
+            raise ProtocolError("a call has a code that no program can have")
     limit = None if done.get("limit") is None else _one_of(done, "limit", LIMITS)
     last = codes[-1]
     totals = _totals(done)
-    exited = ending == Ending.EXITED
+    exited = ending is Ending.EXITED
     return Outcome(
-        ending=Ending(ending),
+        ending=ending,
         code=max(last, 0) if exited else None,
         signal=-last if not exited and last < 0 else None,
-        limit=limit if ending == Ending.KILLED_BY_LIMIT else None,
+        limit=limit if ending is Ending.KILLED_BY_LIMIT else None,
         limits_hit=_hits(done),
         stdout=kept[0].capture(totals[0]),
         stderr=kept[1].capture(totals[1]),
@@ -102,16 +102,17 @@ def _totals(done: Head) -> list[int]:
     totals = done.get("totals")
     if not isinstance(totals, list) or len(totals) > 2:
         raise ProtocolError("a call does not count its output")
-    if not all(type(total) is int and 0 <= total < NUMBER_MAX for total in totals):
-        raise ProtocolError("a call counts its output wrongly")
+    for total in totals:
+        if type(total) is not int or not 0 <= total < NUMBER_MAX:
+            raise ProtocolError("a call counts its output wrongly")
     return [*totals, 0, 0][:2]
 
 
 def _amount(done: Head, key: str) -> float:
     value = done.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if type(value) is not float and type(value) is not int:
         raise ProtocolError(f"a call has no {key}")
-    if not math.isfinite(value) or not 0 <= value < NUMBER_MAX:
+    if not 0 <= value < NUMBER_MAX:
         raise ProtocolError(f"a call has a {key} out of range")
     return value
 
@@ -123,9 +124,9 @@ def _text(done: Head, key: str) -> str:
     return value[:TEXT_MAX]
 
 
-def _one_of(done: Head, key: str, choices: Sequence[Choice]) -> Choice:
+def _one_of(done: Head, key: str, choices: Mapping[str, Choice]) -> Choice:
     value = done.get(key)
-    for choice in choices:
-        if choice == value:
-            return choice
-    raise ProtocolError(f"a call has no {key} that is known")
+    found = choices.get(value) if isinstance(value, str) else None
+    if found is None:
+        raise ProtocolError(f"a call has no {key} that is known")
+    return found

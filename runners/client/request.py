@@ -26,10 +26,10 @@ def run_request(
     cwd: str,
     env: Mapping[str, str],
     programs: Sequence[str | None],
-    limits: Limits,
-    stream: bool,
+    limits: Limits | None,
+    keep: int | None,
 ) -> tuple[dict[str, Any], bytes | None]:
-    """The request, and the input that is to be sent after it."""
+    """The request, and the input that is to be sent after it. Limits None: the session's."""
     stages = [
         _stage(stage, programs[index] if index < len(programs) else None, first=index == 0)
         for index, stage in enumerate(pipeline.stages)
@@ -39,8 +39,8 @@ def run_request(
         "stages": stages,
         "cwd": encode(cwd),
         "env": _pairs(env.items()),
-        "limits": _values(limits),
-        "keep": None if stream else limits.output_kib * 512,
+        "limits": None if limits is None else _values(limits),
+        "keep": keep,
     }
     return request, first.data if isinstance(first, FromText) else None
 

@@ -120,16 +120,18 @@ class SupervisedSession:
             codes = (126,) * len(pipeline.stages)
             reason = f"a pipeline may have at most {STAGES_MAX} stages"
             return Outcome(Ending.EXITED, 126, codes=codes, start_error=reason)
-        held = self._setup.limits if limits is None else self._setup.limits.least(limits)
+        held = self._setup.limits
+        if limits is not None:
+            limits = held = held.least(limits)
+        keep = held.output_kib * 512
         request, source = run_request(
             pipeline,
             cwd=cwd,
             env=env or {},
             programs=programs,
-            limits=held,
-            stream=on_output is not None,
+            limits=limits,
+            keep=keep if on_output is None else None,
         )
-        keep = held.output_kib * 512
         kept = (Keeper(keep), Keeper(keep))
 
         def sink(piece: Piece) -> Awaitable[None] | None:

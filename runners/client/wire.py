@@ -88,9 +88,12 @@ async def read_frames(channel: Channel) -> AsyncIterator[tuple[Head, bytes]]:
 def parse_head(data: bytes) -> Head:
     """The JSON object of a frame, its keys and types checked."""
     try:
-        head = DECODER.decode(data.decode("ascii"))
+        text = data.decode("ascii")
+        head, end = DECODER.raw_decode(text)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"a frame's head is not JSON: {error}") from None
+    if end != len(text):
+        raise ProtocolError("a frame's head goes on after its JSON")
     if not isinstance(head, dict):
         raise ProtocolError("a frame's head is not an object")
     wanted = KINDS.get(head.get("t", "")) if isinstance(head.get("t"), str) else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from runners.docker.attach import Demultiplexer
 from runners.docker.engine import Engine
 from runners.docker.stream import Stream
-from runners.errors import RunnerError
+from runners.errors import ProtocolError, RunnerError
 
 __all__ = ["AttachChannel", "why_ended"]
 
@@ -48,6 +49,9 @@ class AttachChannel:
         self._reason = ""
         self._ended = False
         self._reading = asyncio.Lock()
+        self._heard = False
+        self._over = asyncio.Event()
+        self._end: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
 
     async def read(self, limit: int) -> bytes:
@@ -58,6 +62,29 @@ class AttachChannel:
                 if data or self._ended:
                     return data
                 await self._feed()
+
+    async def listen(self, hear: Callable[[bytes], None]) -> bool:
+        """Give all output to a function from now on, b"" at the end; nobody reads then."""
+        self._heard = await self._stream.listen(partial(self._arrived, hear))
+        return self._heard
+
+    def _arrived(self, hear: Callable[[bytes], None], data: bytes) -> None:
+        if data:
+            try:
+                self._parts.feed(data)
+            except ProtocolError as wrong:
+                self._reason = str(wrong)
+                data = b""
+            while piece := self._parts.take(READ_BYTES):
+                hear(piece)
+        if not data and self._end is None:
+            self._end = asyncio.create_task(self._tell_end(hear))
+
+    async def _tell_end(self, hear: Callable[[bytes], None]) -> None:
+        await self._find_reason()
+        self._ended = True
+        self._over.set()
+        hear(b"")
 
     async def write(self, data: bytes) -> None:
         """Send to the supervisor; returns when the connection took it."""
@@ -100,6 +127,8 @@ class AttachChannel:
 
     async def _drain(self) -> None:
         """Read to the end, unless somebody else reads it."""
+        if self._heard:
+            await self._over.wait()
         while not self._ended:
             async with self._reading:
                 while self._parts.take(READ_BYTES):
@@ -109,7 +138,7 @@ class AttachChannel:
 
     async def _find_reason(self) -> None:
         """Ask the engine what happened; never fails, never takes long."""
-        if self._closing is not None or self._ended:
+        if self._closing is not None or self._ended or self._reason:
             return
         try:
             async with asyncio.timeout(ASK_SECONDS):

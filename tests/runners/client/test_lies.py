@@ -267,3 +267,9 @@ def test_a_head_is_a_known_frame_or_refused(value):
     except ProtocolError:
         return
     assert head["t"] in ("hello", "fail", "out", "credit", "stop", "done", "pong", "leave")
+
+
+@pytest.mark.parametrize("around", [b" %s", b"%s ", b"%s{}", b"%s\n"])
+def test_a_head_with_anything_around_its_object_is_refused(around):
+    with pytest.raises(ProtocolError):
+        parse_head(around % b'{"t":"pong","n":1}')

@@ -65,6 +65,48 @@ async def test_bytes_come_back_as_they_went(start, ours):
     await channel.close()
 
 
+async def heard(channel: AttachChannel) -> tuple[bytes, int]:
+    """All that a listener is given, and how often the end."""
+    data, ends, over = [], [], asyncio.Event()
+
+    def hear(piece: bytes) -> None:
+        data.append(piece)
+        if not piece:
+            ends.append(piece)
+            over.set()
+
+    assert await channel.listen(hear)
+    await over.wait()
+    await asyncio.sleep(0)
+    return b"".join(data), len(ends)
+
+
+async def test_a_listener_hears_also_what_came_before_it(start, ours):
+    channel = await start("bash", "-c", "echo early; echo aside >&2; read; echo late")
+    await channel.write(b"\n")
+    early = await channel.read(3)
+    assert await heard(channel) == (b"early\nlate\n".removeprefix(early), 1)
+    await channel.close()
+
+
+async def test_a_listener_is_told_the_end_when_its_reason_is_known(start, ours):
+    channel = await start("bash", "-c", "echo last words >&2; exit 3")
+    assert await heard(channel) == (b"", 1)
+    reason = "the box's first process ended with code 3\nlast words"
+    assert channel.diagnosis() == reason
+    await channel.close()
+
+
+async def test_a_box_with_a_listener_is_gone_after_close(start, ours):
+    channel = await start("cat")
+    listening = asyncio.create_task(heard(channel))
+    await channel.write(b"said")
+    await asyncio.sleep(0)
+    await channel.close()
+    assert await listening == (b"said", 1)
+    assert ours() == {}
+
+
 async def test_after_close_the_container_is_gone(start, ours):
     channel = await start("cat")
     assert list(ours()) == [channel.container]
