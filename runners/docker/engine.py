@@ -1,7 +1,7 @@
-"""Control calls to the engine through the SDK, in threads, with its errors in our words.
+"""Control calls to the engine, in threads, with errors in our words.
 
-Only control goes this way (create, start, inspect, remove): the SDK blocks. The streams of a box
-are in ``attach.py``.
+What every session asks for goes through ``control.py``, all else through the SDK. Both block; the
+streams of a box, which must not, are in ``attach.py``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
 from runners.docker.bridge import Bridge
+from runners.docker.control import CALL_SECONDS, Control
 from runners.docker.endpoint import Endpoint
 from runners.docker.fault import EngineFaultError, explain
 
@@ -24,8 +25,9 @@ __all__ = ["Engine"]
 T = TypeVar("T")
 Client: TypeAlias = Any  # the SDK's stubs do not know all the calls that are used here
 
-CALL_SECONDS = 30
 REMOVE_SECONDS = 10.0
+NO_SUCH = 404
+CONFLICT = 409
 END_SECONDS = 2.0
 THREADS = 4 * (os.cpu_count() or 1)
 
@@ -36,40 +38,44 @@ class Engine:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self._client: Client | None = None
+        self._control: Control | None = None
         self._bridge: Bridge | None = None
         self._bridging = asyncio.Lock()
-        self._control = endpoint
+        self._reached = endpoint
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="stockade-docker")
 
     async def api_version(self) -> str:
         """The version of the API that both sides speak."""
-        return await self._call(lambda api: str(api.api_version))
+        return await self._ask(lambda control: control.version)
 
     async def info(self) -> dict[str, Any]:
         """What the engine says of itself."""
-        return await self._call(lambda api: dict(api.info()))
+        return dict(await self._ask(lambda control: control.ask("GET", "info")))
 
     async def version(self) -> dict[str, Any]:
         """Versions of the engine and of its parts."""
-        return await self._call(lambda api: dict(api.version()))
+        return dict(await self._ask(lambda control: control.ask("GET", "version")))
 
     async def image(self, name: str) -> dict[str, Any] | None:
         """A local image by name, id or digest; None when there is none. Never pulls."""
-        return await self._find(lambda api: dict(api.inspect_image(name)))
+        return await self._find(lambda control: control.ask("GET", "images", name, "json"))
 
     async def create(self, spec: dict[str, Any], name: str) -> tuple[str, list[str]]:
         """Create a container; its id, and what the engine warns of."""
-        made = await self._call(lambda api: dict(api.create_container_from_config(spec, name)))
+        query = {"name": name}
+        made = await self._ask(
+            lambda control: control.ask("POST", "containers/create", query=query, body=spec)
+        )
         return str(made["Id"]), [str(text) for text in made.get("Warnings") or []]
 
     async def start(self, container: str) -> None:
         """Start a created container."""
-        await self._call(lambda api: api.start(container))
+        await self._ask(lambda control: control.ask("POST", "containers", container, "start"))
 
     async def inspect(self, container: str) -> dict[str, Any] | None:
         """A container's state, None when there is none."""
-        return await self._find(lambda api: dict(api.inspect_container(container)))
+        return await self._find(lambda control: control.ask("GET", "containers", container, "json"))
 
     async def remove(self, container: str) -> None:
         """Kill and remove a container with its anonymous volumes; returns when it is gone.
@@ -77,34 +83,40 @@ class Engine:
         None is no error.
         """
         try:
-            await self._call(lambda api: api.remove_container(container, force=True, v=True))
+            query = {"force": True, "v": True}
+            await self._ask(
+                lambda control: control.ask("DELETE", "containers", container, query=query)
+            )
         except EngineFaultError as fault:
-            if fault.status == 409:  # it is being removed already
+            if fault.status == CONFLICT:  # it is being removed already
                 await self.wait_gone(container, REMOVE_SECONDS)
-            elif fault.status != 404:
+            elif fault.status != NO_SUCH:
                 raise
 
     async def wait_gone(self, container: str, seconds: float) -> bool:
         """Wait for a container's removal; False when it is still there after so long."""
-
-        def wait(api: Client) -> bool:
-            api.wait(container, timeout=seconds, condition="removed")
-            return True
-
+        query = {"condition": "removed"}
         try:
-            return await self._find(wait) is not False
+            await self._find(
+                lambda control: control.ask(
+                    "POST", "containers", container, "wait", query=query, seconds=seconds
+                )
+            )
+            return True
         except EngineFaultError:
             return await self.inspect(container) is None
 
     async def containers(self, label: str) -> list[dict[str, Any]]:
         """All containers with a label, running or not."""
-        return await self._call(
-            lambda api: list(api.containers(all=True, filters={"label": label}))
+        query = {"all": True, "filters": {"label": [label]}}
+        return list(
+            await self._ask(lambda control: control.ask("GET", "containers/json", query=query))
         )
 
     async def volumes(self, label: str) -> list[dict[str, Any]]:
         """All volumes with a label."""
-        found = await self._call(lambda api: api.volumes(filters={"label": label}))
+        query = {"filters": {"label": [label]}}
+        found = await self._ask(lambda control: control.ask("GET", "volumes", query=query))
         return list(found.get("Volumes") or [])
 
     async def end_of(self, container: str, since: float) -> list[dict[str, Any]]:
@@ -138,7 +150,12 @@ class Engine:
             chunks.close()
             return True
 
-        return await self._find(look) is not None
+        try:
+            return await self._call(look)
+        except EngineFaultError as fault:
+            if fault.status == NO_SUCH:
+                return False
+            raise
 
     async def call(self, function: Callable[[Client], T]) -> T:
         """Any other control call."""
@@ -148,20 +165,31 @@ class Engine:
         """Close the connections; the engine may be used again."""
         with self._lock:
             client, self._client = self._client, None
+            self._control = None
         if client is not None:
             client.close()
         bridge, self._bridge = self._bridge, None
         if bridge is not None:
             await bridge.close()
 
-    async def _find(self, function: Callable[[Client], T]) -> T | None:
-        """The answer of a call, None for what does not exist."""
+    async def _find(self, function: Callable[[Control], T]) -> T | None:
+        """The answer of a frequent call, None for what does not exist."""
         try:
-            return await self._call(function)
+            return await self._ask(function)
         except EngineFaultError as fault:
-            if fault.status == 404:
+            if fault.status == NO_SUCH:
                 return None
             raise
+
+    async def _ask(self, function: Callable[[Control], T]) -> T:
+        """A frequent call."""
+        await self._bridged()
+        if self._control is None:
+            self._control = Control(self.endpoint, self._reached)
+        control = self._control
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: function(control)
+        )
 
     async def _call(self, function: Callable[[Client], T]) -> T:
         def call() -> T:
@@ -169,22 +197,26 @@ class Engine:
             from requests.exceptions import RequestException
 
             try:
-                reach(self._control)
+                reach(self._reached)
                 return function(self._connected())
             except (DockerException, RequestException, OSError) as error:
                 raise explain(error, self.endpoint) from error
 
+        await self._bridged()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+    async def _bridged(self) -> None:
+        """The way to an engine behind ssh is a socket of our own."""
         if self.endpoint.kind == "ssh":
             async with self._bridging:
                 if self._bridge is None:
                     self._bridge = Bridge(self.endpoint)
-                    self._control = await self._bridge.start()
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+                    self._reached = await self._bridge.start()
 
     def _connected(self) -> Client:
         with self._lock:
             if self._client is None:
-                self._client = client_for(self._control)
+                self._client = client_for(self._reached)
             return self._client
 
 

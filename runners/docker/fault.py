@@ -1,4 +1,4 @@
-"""What the SDK raises, in our words: what is wrong, where, and the cure."""
+"""What goes wrong with an engine, in our words: what, where, and the cure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from runners.docker.endpoint import DEFAULT_SOCKET, Endpoint
 from runners.errors import RunnerError, UnavailableError
 
-__all__ = ["EngineFaultError", "NoEngineError", "explain"]
+__all__ = [
+    "EngineFaultError",
+    "NoEngineError",
+    "explain",
+    "explain_answer",
+    "explain_connection",
+]
+
+CUT = {"BadStatusLine", "IncompleteRead", "ProtocolError", "RemoteDisconnected"}
+"""Errors of the libraries that say that the connection ended too early."""
 
 
 class NoEngineError(UnavailableError):
@@ -100,7 +109,7 @@ def explain_connection(error: Exception, endpoint: Endpoint) -> RunnerError:
     names = {type(cause).__name__ for cause in causes(error)}
     if names & {"ReadTimeout", "ReadTimeoutError", "TimeoutError", "ConnectTimeout"}:
         return EngineFaultError(f"the Docker engine at {endpoint.url} did not answer in time")
-    if errno.ECONNRESET in numbers or names & {"RemoteDisconnected", "ProtocolError"}:
+    if errno.ECONNRESET in numbers or names & CUT:
         return EngineFaultError(
             f"the Docker engine at {endpoint.url} closed the connection", transient=True
         )
