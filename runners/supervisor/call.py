@@ -192,7 +192,7 @@ class Call:
                 frames.json_text(limit),
                 codes,
                 frames.json_text(error[:2000]),
-                frames.json_text(hits),
+                frames.json_text(hits) if hits else "[]",
                 wall,
                 cpu,
                 max(rss, self.peak) or "null",

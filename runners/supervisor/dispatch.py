@@ -62,6 +62,7 @@ class Dispatcher:
         self.feeds: dict[int, Call] = {}
         self.poll.register(0, select.POLLIN)
         self.spare: list[tuple[int, int]] = []
+        self.littered = False  # programs ended that nobody has tidied up after
         # Without /proc only kill(-1) can end a call, so calls have to take turns.
         self.overlap = OVERLAP_MAX if view.listed else 1
 
@@ -80,6 +81,8 @@ class Dispatcher:
                 self._ready(fd, event)
             if self.queue:
                 self._flush()  # before all that can wait: this may be the answer of a call
+            if self.littered:
+                self._tidy()
             self.ending.tick()
             if self.waiting:
                 self._start_waiting()
@@ -265,7 +268,15 @@ class Dispatcher:
         call.state = calls.WAITING
         self.waiting.insert(0, call)
 
+    def _tidy(self) -> None:
+        """Remove what programs left that is in no process: before the next one, at the latest."""
+        if not self.active():
+            self.littered = False
+            self.leftovers.sweep()
+
     def _start(self, call: Call) -> None:
+        if self.littered:
+            self._tidy()
         call.began = time.monotonic()
         call.deadline = call.began + call.request["wall"]
         # Where nothing ran meanwhile they have not moved.
@@ -329,8 +340,7 @@ class Dispatcher:
         self._unwatch_feed(call)
         call.close_feed()
         self.poller.forget(call)
-        if call.program and not self.active():
-            self.leftovers.sweep()
+        self.littered = self.littered or call.program
         if call.reason == "cancelled":
             for tap in call.taps:
                 self._unwatch(tap)
@@ -346,12 +356,13 @@ class Dispatcher:
                 if frame is None:
                     tap.close()
                 self.send(frame)
-            while self.queued < QUEUE_MAX:
+            while tap.tail and self.queued < QUEUE_MAX:
                 frame = tap.flush()
                 if frame is None:
                     break
                 self.send(frame)
-            self._watch(tap)
+            if tap.open:
+                self._watch(tap)
         if all(tap.finished for tap in call.taps):
             call.state = calls.OVER
             del self.calls[call.number]

@@ -75,7 +75,7 @@ class Ending:
             elif now >= call.deadline:
                 call.end("timed_out", "wall_seconds")
                 self.sweep(call)
-            elif call.program and now >= self.dispatcher.poller.due(call):
+            elif call.program and call.watched and now >= self.dispatcher.poller.due(call):
                 self._look(call)
         if self.orphans:
             self._clear_orphans()

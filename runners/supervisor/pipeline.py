@@ -5,6 +5,7 @@ A request holds: ``stages`` (list of dicts: argv, path, env, stdin, stdout, stde
 ("feed",) the input that the harness sends, ("stdout",).
 """
 
+import _signal  # type: ignore[import-not-found]
 import errno
 import posix as os
 import time
@@ -26,6 +27,9 @@ PATH = (b"/usr/local/sbin", b"/usr/local/bin", b"/usr/sbin", b"/usr/bin", b"/sbi
 
 IGNORED = (1, 2, 3, 10, 12, 13, 14, 15, 21, 22, 24, 25)
 """Signals that the supervisor ignores (24, 25: Python's own); programs get the default again."""
+
+EVERY_SIGNAL = _signal.valid_signals()
+"""Set to the default again in one call each; of those not named, a C library asks first."""
 
 NOT_FOUND = 127
 NOT_STARTED = 126
@@ -235,7 +239,7 @@ def _spawn(stage: "dict[str, Any]", env: "dict[bytes, bytes]", fds: "tuple[int, 
             file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(fds)],
             setsid=True,
             setsigmask=(),
-            setsigdef=IGNORED,
+            setsigdef=EVERY_SIGNAL,
         )
     except (OSError, ValueError) as error:
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_STARTED
