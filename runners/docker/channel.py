@@ -65,6 +65,8 @@ class AttachChannel:
 
     async def listen(self, hear: Callable[[bytes], None]) -> bool:
         """Give all output to a function from now on, b"" at the end; nobody reads then."""
+        while piece := self._parts.take(READ_BYTES):
+            hear(piece)
         self._heard = await self._stream.listen(partial(self._arrived, hear))
         return self._heard
 
