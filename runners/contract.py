@@ -156,7 +156,7 @@ class Session(Protocol):
         """Judge path operands on their real paths, below the workspace.
 
         ``protect`` are the names that a writable one may not run through, at any depth; the usual
-        ones where None.
+        ones where None. UnresolvedError: the box did not say in time.
         """
         ...
 

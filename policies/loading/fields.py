@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import Any
 
 from policies.loading.document import Document
@@ -79,7 +80,7 @@ class Fields:
             return None
         value = self.data[key]
         kinds = (int,) if whole else (int, float)
-        if isinstance(value, bool) or not isinstance(value, kinds) or value <= 0:
+        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value < inf:
             kind = "a positive whole number" if whole else "a positive number"
             self.fault(key, f"{key} must be {kind}", "there is no unlimited")
             return None

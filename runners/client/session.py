@@ -195,6 +195,8 @@ class SupervisedSession:
         request = {"checks": asked, "cwd": cwd, "protect": list(names)}
         found = await self._look("check", request, read, path=cwd)
         if isinstance(found, Fault):
+            if found.message.startswith(SLOW):
+                raise _unresolved(checks[0].path, found)
             return [PathFault(check, "path-escape", found.message) for check in checks]
         return found
 

@@ -205,7 +205,15 @@ def test_a_type_may_not_shadow_a_built_in_one(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "limit", ["wall_seconds = 0", "wall_seconds = -1", "processes = 1.5", "memory_mib = true"]
+    "limit",
+    [
+        "wall_seconds = 0",
+        "wall_seconds = -1",
+        "wall_seconds = nan",
+        "cpu_seconds = inf",
+        "processes = 1.5",
+        "memory_mib = true",
+    ],
 )
 def test_no_limit_is_unlimited_or_nonsense(limit, tmp_path):
     assert len(faults(tmp_path, f"[limits]\n{limit}\n")) == 1

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policies import Isolation, Pipeline, Stage
-from runners import Ending, ProtocolError, RunnerError
+from policies import Isolation, PathCheck, Pipeline, Stage
+from runners import Ending, ProtocolError, RunnerError, UnresolvedError
 from runners.client import SupervisedSession, connect
 from runners.client.wire import parse_head, read_frames
 from runners.setup import Setup
@@ -209,6 +209,14 @@ async def test_a_wrong_answer_of_a_file_operation_is_a_protocol_error(answer, ca
     session = await lying(out + frame({"t": "done", "c": 1, "totals": [len(body)], **answer}))
     with pytest.raises(ProtocolError):
         await getattr(session, call)("x")
+    await session.close()
+
+
+async def test_paths_that_could_not_be_looked_at_in_time_are_no_escape():
+    late = {"fault": ["other", "", "it took longer than 5 seconds"]}
+    session = await lying(frame({"t": "done", "c": 1, "totals": [0], **late}))
+    with pytest.raises(UnresolvedError, match=r"'a/b' could not be looked up .* longer than 5"):
+        await session.check([PathCheck(1, "a/b")])
     await session.close()
 
 
