@@ -87,9 +87,7 @@ async def copy_in(  # noqa: PLR0913 - each is one choice of the caller
         source, include=include, plain=plain, limit_mib=limit_mib, max_files=max_files
     )
     tree, rules = seen.tree, seen.rules
-    with scratch_folder("in") as scratch:
-        kept = archive or scratch / "in.tar"
-        tree = await write_while_putting(session, source, tree, kept, root)
+    tree = await write_while_putting(session, source, tree, archive or Path(os.devnull), root)
     return CopiedIn(source, tree, rules, archive)
 
 

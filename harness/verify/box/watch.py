@@ -130,13 +130,13 @@ def watch(orders: Dict[str, Any], folder: str) -> Dict[str, Any]:
 def lay_out(orders: Dict[str, Any], folder: str) -> None:
     """Write the plugin's modules, and the tests that it is to look at, where it finds them."""
     package = os.path.join(folder, "stockade_report")
-    os.mkdir(package)
-    for name, text in orders["plugin"].items():
-        with open(os.path.join(package, name), "w", encoding="utf-8") as file:
-            file.write(text)
+    os.makedirs(os.path.join(package, "__pycache__"))
+    for name, data in orders["plugin"].items():
+        with open(os.path.join(package, name), "wb") as file:
+            file.write(data)
     guarded = sorted({path for top in orders["guarded"] for path in (top, os.path.realpath(top))})
-    with open(os.path.join(folder, "orders"), "wb") as out:
-        marshal.dump({"wanted": [real(test) for test in orders["tests"]], "guarded": guarded}, out)
+    with open(os.path.join(folder, "orders"), "wb") as file:
+        marshal.dump({"wanted": [real(test) for test in orders["tests"]], "guarded": guarded}, file)
 
 
 def tool_is_missing(argv: List[str]) -> bool:

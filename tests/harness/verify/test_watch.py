@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.verify.command import PLUGIN
+from harness.verify.command import plugin_files
 
 BOX = Path(__file__).parents[3] / "harness" / "verify" / "box"
 GOOD = "def add(a, b):\n    return a + b\n"
@@ -39,7 +39,7 @@ class Place:
     def raw(self, *argv: str) -> subprocess.CompletedProcess[str]:
         orders = {
             "nonce": "nonce",
-            "plugin": {name: (BOX / name).read_text() for name in PLUGIN},
+            "plugin": plugin_files(),
             "argv": list(argv) or [sys.executable, "-m", "pytest", "-q", str(self.tests)],
             "tests": self.also or [self.wanted],
             "guarded": [str(self.tests)],
