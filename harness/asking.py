@@ -89,6 +89,8 @@ class Asking:
             patience.release()
 
     async def _request(self, signal: Signal) -> ModelRequest:
+        if self._trimmer.compact is not None:
+            self._events.flush()  # a model may be asked to sum up
         view = await self._trimmer.view(self._transcript)
         if not self._trimmer.fits and not self._too_long:
             self._too_long = True

@@ -29,6 +29,7 @@ class Events:
      1. The log has a record before any subscriber hears of it; a log that cannot be written
         raises LogError, and the run stops.
      2. Subscribers hear events in order; one that raises harms nobody, and is counted.
+     3. What is held back is recorded, and told, before the next event, and at once by ``flush``.
     """
 
     def __init__(self, *, run: str = "run", log: EventLog | None = None) -> None:
@@ -36,6 +37,8 @@ class Events:
         self.log = log
         self.failures = 0
         self._subscribers: list[Subscriber] = []
+        self._texts: list[tuple[str, str]] = []
+        self._untold: list[Event] = []
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call ``subscriber`` with every event from now on; returns what ends that."""
@@ -47,8 +50,19 @@ class Events:
 
         return dispose
 
-    def emit(self, payload: Payload, *, step: int | None = None, call: str | None = None) -> None:
-        """Record and tell; ids that are not given come from the running context."""
+    def emit(
+        self,
+        payload: Payload,
+        *,
+        step: int | None = None,
+        call: str | None = None,
+        soon: bool = False,
+    ) -> None:
+        """Record and tell; ids that are not given come from the running context.
+
+        ``soon`` holds it back until the next event, to be written with it in one go: for what is
+        followed by another event before anybody is waited for and before anything is done.
+        """
         if step is None:
             step = current_step.get()
         if call is None:
@@ -57,11 +71,20 @@ class Events:
         if log is not None:
             text = frequent_text(payload, step, call) if log.plain else None
             if text is None:
-                log.write(payload.type, record_fields(payload, step, call))
-            else:
-                log.write_text(payload.type, text)
+                text = log.text_of(payload.type, record_fields(payload, step, call))
+            self._texts.append((payload.type, text))
         if self._subscribers:
-            event = Event(payload, self.run, step, call, time.monotonic())
+            self._untold.append(Event(payload, self.run, step, call, time.monotonic()))
+        if not soon:
+            self.flush()
+
+    def flush(self) -> None:
+        """Record and tell what is held back."""
+        texts, self._texts = self._texts, []
+        untold, self._untold = self._untold, []
+        if texts and self.log is not None:
+            self.log.write_texts(texts)
+        for event in untold:
             for subscriber in tuple(self._subscribers):
                 self._tell(subscriber, event)
 

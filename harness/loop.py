@@ -146,7 +146,7 @@ class Loop:
         """One answer and its calls; the status that ends the run, if one does, and the answer."""
         current_step.set(number)
         started = perf_counter_ns()
-        self._events.emit(StepStart())
+        self._events.emit(StepStart(), soon=True)
         status: str | None = "aborted"
         answer, calls = None, 0
         try:
@@ -166,7 +166,8 @@ class Loop:
             status = "model_error"
             raise
         finally:
-            self._events.emit(StepEnd(calls, seconds_since(started), status))
+            # Where the run goes on, the next step's request follows at once.
+            self._events.emit(StepEnd(calls, seconds_since(started), status), soon=status is None)
 
     def _keep(self, reply: Reply) -> None:
         """Count an accepted answer and append it."""

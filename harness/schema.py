@@ -35,6 +35,7 @@ _BY_TYPE: dict[str, frozenset[str]] = {
     "null": frozenset(),
 }
 _COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength"})
+_CHECKED = ("enum", "const", *sorted(_BOUNDS), *sorted(_COUNTS), "pattern")
 _NAMES = {
     "object": "an object",
     "array": "an array",
@@ -121,8 +122,7 @@ class _Node:
         self.open: bool = source.get("additionalProperties", True)
         self.items = _Node(source["items"]) if "items" in source else None
         self.branches = [Schema(branch) for branch in source.get("oneOf", ())]
-        names = ("enum", "const", *sorted(_BOUNDS), *sorted(_COUNTS), "pattern")
-        self.checks = [(name, source[name]) for name in names if name in source]
+        self.checks = [(name, source[name]) for name in _CHECKED if name in source]
         self.leaves = {
             key: (_PLAIN[node.kind], node.checks)
             for key, node in self.properties.items()

@@ -143,16 +143,15 @@ class Policy:
         self, name: str, paths: Sequence[str] = (), *, root: str = "/workspace"
     ) -> Verdict:
         """The verdict on a tool call over its declared path arguments ([tools] lines)."""
+        known = None if paths else self.pathless.get((name, root))
+        if known is not None:  # always the same words: judged once
+            return known
         from policies.plans import judge_tool
 
-        if paths:
-            return judge_tool(self, name, paths, root)
-        known = self.pathless.get((name, root))  # always the same words: judged once
-        if known is None:
-            known = judge_tool(self, name, paths, root)
-            if len(self.pathless) < MOST_KNOWN:
-                self.pathless[(name, root)] = known
-        return known
+        verdict = judge_tool(self, name, paths, root)
+        if not paths and len(self.pathless) < MOST_KNOWN:
+            self.pathless[(name, root)] = verdict
+        return verdict
 
     def place(self, root: str, cwd: str) -> Place:
         """The parsed folder, kept for the next command."""

@@ -45,8 +45,9 @@ class Admission:
 
     async def admit(self, call: ToolCall, *, step: int, signal: Signal) -> Case:
         """Look at one call; the case has an outcome if its body may not start."""
-        self.events.emit(ToolCalled(call.name, call.arguments), step=step, call=call.id)
         case = self._open(call, step, signal)
+        called = ToolCalled(call.name, call.arguments)
+        self.events.emit(called, step=step, call=call.id, soon=self._judged_at_once(case))
         if signal.cancelled:
             case.fail(
                 FailureKind.ABORTED,
@@ -92,6 +93,13 @@ class Admission:
         code = "ABORTED_BEFORE_DISPATCH" if kind is FailureKind.ABORTED else ""
         case.fail(kind, f"{call.name}: not executed, {why}", code=code, skip_post=True)
         return case
+
+    def _judged_at_once(self, case: Case) -> bool:
+        """Whether nobody is asked, and nothing is awaited, before there is a verdict or a fault."""
+        tool = None if case.entry is None else case.entry.tool
+        if tool is None or self.judge is None or self.hooks.pre:
+            return False
+        return tool.prepare is None and not tool.unjudged
 
     def _open(self, call: ToolCall, step: int, signal: Signal) -> Case:
         entry = self.registry.entry(call.name)

@@ -108,7 +108,9 @@ class Dispatch:
         seconds = tool.timeout_seconds or self.timeout_seconds
         try:
             if tool.inline and not case.entry.is_coroutine:
-                work = await self._at_once(tool.execute, case.given, execution)
+                work = await self._at_once(tool.execute, case)
+                if isinstance(work, Success):
+                    return work
                 if isinstance(work, asyncio.Future):
                     return _outcome(Watched("done", work), case, seconds)
             else:
@@ -127,11 +129,8 @@ class Dispatch:
         return _outcome(watched, case, seconds)
 
     async def _at_once(
-        self,
-        body: Callable[[Any, Execution], Any],
-        arguments: Any,  # noqa: ANN401
-        execution: Execution,
-    ) -> asyncio.Future[Any] | Coroutine[Any, Any, Any]:
+        self, body: Callable[[Any, Execution], Any], case: Case
+    ) -> Success | asyncio.Future[Any] | Coroutine[Any, Any, Any]:
         """Call an inline function: what came of it, or the rest of the work if it gives such.
 
         No task and no turn of the event loop for each, or they would be most of what a step
@@ -141,20 +140,27 @@ class Dispatch:
         if now - self._turn > TURN_NANOSECONDS:
             await asyncio.sleep(0)
             self._turn = perf_counter_ns()
-        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         try:
-            value = copy_context().run(body, arguments, execution)
-        except asyncio.CancelledError:
-            done.cancel()
+            value = copy_context().run(body, case.given, case.execution)
         except StopIteration as error:
-            done.set_exception(RuntimeError(f"the body raised {error!r}"))
-        except Exception as error:
-            done.set_exception(error)
-        else:
-            if inspect.isawaitable(value):
-                return _awaited(value)
-            done.set_result(value)
-        return done
+            return _over(None, RuntimeError(f"the body raised {error!r}"))
+        except (Exception, asyncio.CancelledError) as error:
+            return _over(None, error)
+        if inspect.isawaitable(value):
+            return _awaited(value)
+        return _over(value) if case.signal.cancelled else Success(value)
+
+
+def _over(value: Any, error: BaseException | None = None) -> asyncio.Future[Any]:  # noqa: ANN401
+    """Work that is over, as it looks to those who waited for it."""
+    done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    if error is None:
+        done.set_result(value)
+    elif isinstance(error, asyncio.CancelledError):
+        done.cancel()
+    else:
+        done.set_exception(error)
+    return done
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:  # noqa: ANN401

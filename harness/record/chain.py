@@ -95,8 +95,11 @@ _blank = sha256()
 def chain_hash(previous: str, body: str | bytes) -> str:
     """The hash of a record, from the hash before it and its own text without the hash."""
     hasher = _blank.copy()
-    hasher.update(previous.encode("ascii"))
-    hasher.update(body if isinstance(body, bytes) else body.encode("ascii"))
+    if isinstance(body, bytes):
+        hasher.update(previous.encode("ascii"))
+        hasher.update(body)
+    else:
+        hasher.update(f"{previous}{body}".encode("ascii"))
     return hasher.hexdigest()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +26,10 @@ from harness.record.verification import scan
 __all__ = ["EventLog", "Fsync", "Redactor"]
 
 Fsync = Literal["none", "end", "step", "event"]
-"""When the disk is waited for: never, at the end of the run, of each step, or for each record."""
+"""When the disk is waited for: never, at the end of the run, of each step, or for each record.
+
+Records that are written in one go are waited for together.
+"""
 
 Redactor = Callable[[dict[str, Any]], dict[str, Any]]
 """Takes the fields of a record and returns what may be written of them."""
@@ -54,9 +57,10 @@ class EventLog:
     """An append-only, hash-chained log of one run.
 
     Promises:
-     1. A record is in the file, whole, when ``append`` returns; else LogError, and the log takes
-        no more: who goes on after that goes on unlogged, so nobody should. The same where the
-        file was removed: that is noticed before the next step or call. Nobody else writes it.
+     1. A record is in the file, whole, when the call that writes it returns; else LogError, and
+        nothing of that call is there. The log then takes no more: who goes on after that goes on
+        unlogged, so nobody should. The same where the file was removed: that is noticed before
+        the next step or call. Nobody else writes it.
      2. Numbers begin at 0 and have no gap; each record is chained to the one before it.
      3. A log that is rotated goes on in a new file with the same chain; its closed parts lie
         beside it, and are read and verified with it.
@@ -190,66 +194,71 @@ class EventLog:
 
     def write(self, type: str, fields: dict[str, Any]) -> int:  # noqa: A002
         """Write one record; ``fields`` may not hold a key that the log writes itself."""
-        if self._broken is not None:
-            raise LogError(f"{self.path}: {self._broken}")
+        return self.write_texts(((type, self.text_of(type, fields)),))
+
+    def text_of(self, type: str, fields: dict[str, Any]) -> str:  # noqa: A002
+        """What may be written of a record's fields, as JSON without the braces."""
         if type not in TYPES:
             raise LogError(f"{type!r} is no record type of schema {SCHEMA}")
         if self._redact is not None:
             fields = self._redacted(fields)
-        if not self._count:
-            fields = {"schema": SCHEMA, **fields}
         if not _OWN.isdisjoint(fields):
             raise LogError(f"a {type} record repeats a key that the log itself writes")
         try:
-            members = encode_body(fields)[1:-1]
+            return encode_body(fields)[1:-1]
         except (TypeError, ValueError) as error:
             raise LogError(f"a {type} record cannot be written as JSON: {error}") from error
-        return self._chain(type, members)
 
-    def write_text(self, type: str, members: str) -> int:  # noqa: A002
-        """Write one record whose members are JSON already, by someone who knows the log's keys.
+    def write_texts(self, records: Sequence[tuple[str, str]]) -> int:
+        """Write records in one go, each as its type and its text; the number of the last.
 
-        Only where the log is ``plain``: no redactor sees what is written this way.
+        A text is what ``text_of`` gave; where the log is ``plain``, also that of somebody who
+        knows the log's own keys: no redactor would see it.
         """
         if self._broken is not None:
             raise LogError(f"{self.path}: {self._broken}")
-        if not self._count:
-            members = f'"schema":{SCHEMA},{members}'
-        return self._chain(type, members)
+        number, head, moment = self._count, self._head, self._moment()
+        lines: list[str] = []
+        guarded = synced = False
+        for kind, text in records:
+            first = "" if number else f',"schema":{SCHEMA}'
+            comma = "," if text else ""
+            line = f'{{"seq":{number},"type":"{kind}",{moment}{first}{comma}{text}'
+            head = chain_hash(head, line + "}")
+            lines.append(f'{line},"hash":"{head}"}}\n')
+            guarded = guarded or kind in _GUARDED
+            synced = synced or kind in self._synced
+            number += 1
+        if guarded:
+            self._guard()
+        self._put("".join(lines).encode("ascii"), synced=synced)
+        self._count, self._head = number, head
+        if self._rotate_bytes is not None and self._size >= self._rotate_bytes:
+            self._rotate()
+        return number - 1
 
-    def _chain(self, type: str, members: str) -> int:  # noqa: A002
-        """Number, date and chain a record, and put it into the file."""
+    def _moment(self) -> str:
+        """The members that all records have, of those that are written now."""
         second, micro = divmod(time.time_ns() // 1000, 1_000_000)
         if second != self._second:  # RFC 3339 in UTC; the part up to the second changes rarely
             self._second = second
             self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         t = time.monotonic_ns() // 1000 / 1_000_000
-        number = self._count
-        text = (
-            f'{{"seq":{number},"type":"{type}","run":{self._run_text},'
-            f'"at":"{self._stamp}.{micro:06d}Z","t":{t!r}{"," if members else ""}{members}}}'
-        )
-        body = text.encode("ascii")
-        digest = chain_hash(self._head, body)
-        line = b'%b,"hash":"%b"}\n' % (body[:-1], digest.encode("ascii"))
-        if type in _GUARDED:
-            self._guard()
+        return f'"run":{self._run_text},"at":"{self._stamp}.{micro:06d}Z","t":{t!r}'
+
+    def _put(self, data: bytes, *, synced: bool) -> None:
+        """Put whole lines into the file, or nothing."""
         try:
-            written = os.write(self._descriptor, line)
-            while written < len(line):
-                written += os.write(self._descriptor, line[written:])
+            written = os.write(self._descriptor, data)
+            while written < len(data):
+                written += os.write(self._descriptor, data[written:])
             self._size += written
-            if type in self._synced:
+            if synced:
                 _sync(self._descriptor)
         except OSError as error:
             self._broken = f"a record could not be written: {error.strerror}"
             self._drop_fragment()
             raise LogError(f"{self.path}: {self._broken}") from error
-        self._head = digest
-        self._count = number + 1
-        if self._rotate_bytes is not None and self._size >= self._rotate_bytes:
-            self._rotate()
-        return number
 
     def clean(self, fields: dict[str, Any]) -> dict[str, Any]:
         """What may be kept beside the log of these fields: without what is never recorded."""
