@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 from runners.cgroup import Cgroup
 from runners.errors import StartError
@@ -23,10 +24,18 @@ def children_are_told() -> bool:
     return Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
-async def enter(group: Cgroup, pid: int) -> None:
-    """Move a process that was just started, with what it started meanwhile."""
+def enter(group: Cgroup, pid: int) -> Coroutine[Any, Any, None]:
+    """Move a process that was just started, with what it started meanwhile.
+
+    It is begun at once, in a thread; who waits for the answer hears what came of it.
+    """
+    return entered(asyncio.get_running_loop().run_in_executor(None, enter_family, group, pid))
+
+
+async def entered(moving: asyncio.Future[None]) -> None:
+    """Wait until a process was moved."""
     try:
-        await asyncio.to_thread(enter_family, group, pid)
+        await moving
     except OSError as error:
         raise StartError(f"the box cannot enter its control group: {error}") from error
 

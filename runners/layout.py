@@ -102,6 +102,9 @@ class Text:
     data: bytes
 
 
+FOLDER_MODE = 0o755
+"""What the boxes give a Folder."""
+
 Mount = Bind | Link | Folder | Tmpfs | Text
 
 # Runtimes count their processors here (node saw none without it).
@@ -209,8 +212,18 @@ def spread(tree: Path, folder: str, targets: Sequence[str]) -> Iterator[Mount]:
         elif entry.is_dir() and any(lacks(tree, path, target) for target in targets):
             yield Folder(path)
             yield from spread(tree, path, targets)
+        elif is_plain_and_empty(entry):
+            yield Folder(path)  # each bind costs every start of a box
         elif entry.is_dir() or entry.is_file():
             yield Bind(entry.path, path)
+
+
+def is_plain_and_empty(entry: os.DirEntry[str]) -> bool:
+    """Whether a folder is like any that we make ourselves."""
+    if not entry.is_dir() or entry.stat().st_mode & 0o7777 != FOLDER_MODE:
+        return False
+    with os.scandir(entry.path) as found:
+        return next(found, None) is None
 
 
 def lacks(tree: Path, folder: str, target: str) -> bool:

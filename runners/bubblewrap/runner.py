@@ -31,6 +31,9 @@ class BubblewrapRunner:
     name = "bubblewrap"
     isolation = Isolation.NAMESPACE
 
+    def __init__(self) -> None:
+        self._binary: Binary | None = None
+
     async def probe(self) -> Probe:
         """Start a real box with `true` in it."""
         facts: dict[str, str] = {}
@@ -57,12 +60,13 @@ class BubblewrapRunner:
         if spec.runtime is not None:
             raise UnavailableError(f"runtime {spec.runtime!r} needs the docker box")
         name = session_id(spec.run)
-        binary = await asyncio.to_thread(find_binary)
+        if self._binary is None:
+            self._binary = await asyncio.to_thread(find_binary)
         hold = Hold.take(spec, name)
         try:
             layout = box_layout(spec, USER, dropped=hold.user is not None)
             load = payload()
-            child = await self._start(binary, layout, load.argv(layout.python), hold)
+            child = await self._start(self._binary, layout, load.argv(layout.python), hold)
         except BaseException:
             await asyncio.to_thread(hold.release)
             raise

@@ -64,16 +64,20 @@ class Launcher:
             for file in inherited:
                 os.close(file)
 
+    def enter(self, group: Cgroup | None) -> None:
+        """Begin to move it into its group, before it has started anything."""
+        if group is not None and children_are_told():
+            self._child = self._child.entering(enter(group, self._child.process.pid))
+
     async def build(self, layout: Layout, command: Sequence[str], hold: Hold) -> Child:
         """Let it build the box and become the command in it."""
-        config, moved = plan(layout, command, hold)
+        config = plan(layout, command, hold, moved=self._child.entered is not None)
         wish, self._wish = self._wish, -1
         if len(config) > PIPE_BYTES:
             await asyncio.to_thread(tell, wish, config)
         else:
             tell(wish, config)
-        child = self._child
-        return child.entering(enter(moved, child.process.pid)) if moved else child
+        return self._child
 
     async def close(self) -> None:
         """End one that was told nothing, or did not do it; safe to repeat."""
@@ -93,15 +97,16 @@ def tell(wish: int, config: bytes) -> None:
         os.close(wish)
 
 
-def plan(layout: Layout, command: Sequence[str], hold: Hold) -> tuple[bytes, Cgroup | None]:
-    """What the launcher is told, and the group that we move it into while it starts, if any."""
+def plan(layout: Layout, command: Sequence[str], hold: Hold, *, moved: bool) -> bytes:
+    """What the launcher is told; one that is not ``moved`` by us enters its group by itself.
+
+    Only a supervisor may be moved while it starts: it starts nothing before it has its settings.
+    """
     python, version = launcher_python()
     supervisor = len(command) > 1 and "-c" in command and command[0] == layout.python
     same = supervisor and (python, minor(version)) == (layout.python, minor(layout.version))
-    # A supervisor is moved while it starts; any other command would run outside meanwhile.
     group = hold.group
-    moved = group if supervisor and children_are_told() else None
-    config = launcher_config(
+    return launcher_config(
         layout,
         command,
         user=hold.user or MAPPED_USER,
@@ -110,7 +115,6 @@ def plan(layout: Layout, command: Sequence[str], hold: Hold) -> tuple[bytes, Cgr
         groups=group.entries if group and not moved else (),
         extra=group.binds if group else (),
     )
-    return config, moved
 
 
 @cache

@@ -93,6 +93,7 @@ class ProcessRunner:
         hold = Hold()
         try:
             hold = Hold.take(spec, name)
+            launcher.enter(hold.group)
             layout = box_layout(spec, hold.user or MAPPED_USER, dropped=hold.user is not None)
             child = await launcher.build(layout, payload().argv(layout.python), hold)
         except BaseException:

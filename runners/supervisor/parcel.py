@@ -18,15 +18,23 @@ STAYS = ("__init__", "parcel")
 
 BOOT = """\
 import sys,marshal,posix
-def read(n):
-    b=b''
-    while len(b)<n:
-        c=posix.read(0,n-len(b))
-        if not c:posix._exit(0)
-        b+=c
-    return b
-magic,names,codes,modules=marshal.loads(read(int(sys.argv[1])))
-X=sys.modules['_frozen_importlib_external'];S=sys.modules['_frozen_importlib'].ModuleSpec
+b=b''
+n=int(sys.argv[1])
+while len(b)<n:
+    c=posix.read(0,n-len(b))
+    if not c:posix._exit(0)
+    b+=c
+magic,unpack,*parcel=marshal.loads(b)
+del b
+same=magic==sys.modules['_frozen_importlib_external'].MAGIC_NUMBER
+exec(marshal.loads(unpack[0])if same else unpack[1])
+"""
+"""Reads the parcel and has it unpack itself. As short as can be: the box compiles it at each start,
+which takes longer a line than anything else there."""
+
+UNPACK = """\
+names,codes,modules=parcel
+S=sys.modules['_frozen_importlib'].ModuleSpec
 class Parcel:
     @staticmethod
     def find_spec(name,path=None,target=None):
@@ -38,23 +46,24 @@ class Parcel:
         name=module.__name__
         if not modules[name]:return
         code,source=modules[name]
-        if code and magic==X.MAGIC_NUMBER:code=marshal.loads(code)
+        if code and same:code=marshal.loads(code)
         else:code=compile(source,name,'exec',1048576 if sys.version_info<(3,9) else 16777216,True,2)
         exec(code,module.__dict__)
 sys.meta_path.insert(0,Parcel)
 sys.dont_write_bytecode=True
 import runners.supervisor
-if magic==X.MAGIC_NUMBER:
+if same:
     for name,code in zip(names,marshal.loads(codes)):
         if name not in sys.modules:
             module=sys.modules[name]=type(sys)(name)
             exec(code,module.__dict__)
+del parcel,codes
 from runners.supervisor.start import main
 main()
 """
-"""Reads the parcel and becomes its importer. Code compiled here is used where the box has the
-same Python: what is needed at once is run in the order of its imports, which spares the cost of
-importing. Elsewhere the sources are compiled when they are imported. The flag numbers are those of
+"""Becomes the importer of the parcel. Code compiled here is used where the box has the same Python:
+what is needed at once is run in the order of its imports, which spares the cost of importing.
+Elsewhere the sources are compiled when they are imported. The flag numbers are those of
 ``from __future__ import annotations``, so that annotations may be newer than the box's Python."""
 
 IMPORTED = re.compile(r"^from runners\.supervisor(?:\.(\w+) import| import (.+)$)", re.MULTILINE)
@@ -88,7 +97,9 @@ def payload() -> Payload:
     for name, source in sources.items():
         modules[name] = (b"" if name in first else marshal.dumps(codes[name]), source)
     ready = marshal.dumps([codes[name] for name in first])
-    return Payload(BOOT, marshal.dumps((importlib.util.MAGIC_NUMBER, first, ready, modules), 2))
+    unpack = marshal.dumps(compile(UNPACK, "parcel", "exec", dont_inherit=True)), UNPACK
+    parcel = importlib.util.MAGIC_NUMBER, unpack, first, ready, modules
+    return Payload(BOOT, marshal.dumps(parcel, 2))
 
 
 def in_order(name: str, sources: Mapping[str, str]) -> list[str]:

@@ -28,6 +28,7 @@ from runners.layout import (
 def make_tree(folder: Path) -> Path:
     for name in ("usr/bin", "usr/src", "etc", "home/agent", "var", "workspace", "proc"):
         (folder / name).mkdir(parents=True)
+        (folder / name / "file").write_text("")
     (folder / "bin").symlink_to("usr/bin")
     (folder / "readme").write_text("")
     return folder
@@ -50,6 +51,20 @@ def test_a_tree_is_bound_entry_by_entry_and_links_stay_links(tmp_path: Path) -> 
         Bind(f"{tree}/var", "/var"),
         PROCESSORS,
     )
+
+
+def test_an_empty_folder_of_the_tree_is_made_again(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path)
+    (tree / "srv").mkdir(mode=0o755)
+    assert Folder("/srv") in tree_layout(tree, SessionSpec(run="r")).system
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o1777, 0o775])
+def test_an_empty_folder_with_rights_of_its_own_is_bound(mode: int, tmp_path: Path) -> None:
+    tree = make_tree(tmp_path)
+    (tree / "srv").mkdir()
+    (tree / "srv").chmod(mode)
+    assert Bind(f"{tree}/srv", "/srv") in tree_layout(tree, SessionSpec(run="r")).system
 
 
 def test_a_workspace_that_the_tree_lacks_gets_a_mount_point(tmp_path: Path) -> None:

@@ -30,12 +30,12 @@ as_root = pytest.mark.skipif(UID is None, reason="only root can give programs a 
 
 def changed(module: str, old: str, new: str) -> Payload:
     """The supervisor with one line changed; its sources are compiled in the box."""
-    _, names, codes, modules = marshal.loads(payload().data)
+    _, unpack, names, codes, modules = marshal.loads(payload().data)
     name = f"runners.supervisor.{module}"
     code, source = modules[name]
     assert old.encode() in source
     modules[name] = code, source.replace(old.encode(), new.encode())
-    return Payload(payload().boot, marshal.dumps((b"none", names, codes, modules), 2))
+    return Payload(payload().boot, marshal.dumps((b"none", unpack, names, codes, modules), 2))
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ async def test_without_openat2_paths_are_walked(started, place):
 
 
 def test_the_flag_for_lazy_annotations_is_right_for_this_python():
-    assert str(__future__.annotations.compiler_flag) in parcel.BOOT
+    assert str(__future__.annotations.compiler_flag) in parcel.UNPACK
 
 
 async def test_a_slot_that_cannot_begin_is_not_tried_for_ever(started):
