@@ -29,7 +29,6 @@ class Case:
         given: what the body gets as arguments.
         outcome: success or failure, once there is one; a case with one does not run.
         reserved: a start is taken from the budget and not yet used.
-        started: the body was started at least once.
         skip_post: post-execute hooks are not consulted.
         denied, unanswered: for the run's tallies.
     """
@@ -43,7 +42,6 @@ class Case:
     given: Any = None
     outcome: Success | Failure | None = None
     reserved: bool = False
-    started: bool = False
     skip_post: bool = False
     denied: bool = False
     unanswered: bool = False

@@ -99,7 +99,6 @@ class Dispatch:
             reason = self.ledger.reserve(name)
             if reason is not None:
                 return Failure(FailureKind.OVER_BUDGET, f"{name}: not executed again, {reason}")
-        case.started = True
         assert case.entry is not None
         tool = case.entry.tool
         signal = case.signal if extra is None else Signal.any(case.signal, extra)

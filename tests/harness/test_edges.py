@@ -224,6 +224,31 @@ async def test_the_codes_of_calls_that_a_broken_box_or_a_spent_budget_stopped() 
     ]
 
 
+async def test_no_hook_looks_at_a_call_whose_box_broke_and_its_error_names_the_fault() -> None:
+    async def body(arguments: dict[str, Any], execution: Any) -> str:
+        raise LostError("the box ended")
+
+    posts: list[str] = []
+    pipeline = Pipeline(Registry([tool_of("f", body)]))
+
+    async def after(*_: Any) -> Accept:
+        posts.append("after")
+        return Accept()
+
+    pipeline.hooks.after(after)
+    (result,) = (await pipeline.run([call("f")])).results
+    assert (result.error.kind, result.error.type, posts) == (FailureKind.ABORTED, "LostError", [])
+
+
+async def test_a_call_that_is_not_looked_at_is_told_with_its_step() -> None:
+    signal, events = Signal(), Events()
+    seen = Recorder(events)
+    signal.cancel()
+    await Pipeline(Registry([tool_of("f")]), events=events).run([call("f")], step=3, signal=signal)
+    steps = {event.step for event in seen.events if event.type == "tool/call"}
+    assert steps == {3}
+
+
 async def test_a_call_is_in_the_record_before_its_body_starts(tmp_path) -> None:
     log = EventLog.create(tmp_path / "e.jsonl", run="r")
     found: list[list[str]] = []
