@@ -8,39 +8,19 @@ from __future__ import annotations
 
 import hmac
 import json
-import marshal
 import secrets
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.machinery import SourceFileLoader
-from importlib.util import MAGIC_NUMBER, cache_from_source
-from pathlib import Path
 from typing import Any
 
 from harness.printed import tail
 from harness.task import Check
+from harness.verify.parcel import ARGV, parcel
 from harness.verify.place import expand_word, task_environment
 from harness.verify.verification import Verification
 from policies import FromText, Limits, Pipeline, Stage
 from runners import Capture, Ending, Outcome, Session
 
 __all__ = ["Wanted", "verify_by_command"]
-
-BOX = Path(__file__).parent / "box"
-PLUGIN = (
-    "__init__.py",
-    "plugin.py",
-    "functions.py",
-    "listen.py",
-    "reporter.py",
-    "source.py",
-    "stamp.py",
-    "witness.py",
-)
-"""The modules that are loaded into the test tool."""
-
-UNCHECKED = (1).to_bytes(4, "little") + bytes(8)
-"""In the head of a compiled module: it is taken without a look at its source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +62,15 @@ async def verify_by_command(
     orders = {
         "nonce": nonce,
         "argv": [expand_word(word, environment) for word in check.argv],
-        "plugin": plugin_files(),
         "tests": [test.address for test in wanted],
         "guarded": list(guarded),
     }
-    watch = (BOX / "watch.py").read_text(encoding="utf-8")
-    stage = Stage(("python3", "-I", "-S", "-c", watch), stdin=FromText(marshal.dumps(orders, 2)))
+    stage = Stage(ARGV, stdin=FromText(parcel(orders)))
     outcome = await session.run(
         Pipeline((stage,)), env={**environment, **dict(check.env)}, limits=limits
     )
     report = signed_report(outcome, nonce)
     return weigh(check, outcome, report, wanted)
-
-
-@cache
-def plugin_files() -> dict[str, bytes]:
-    """The modules, and beside each what this interpreter compiled it to.
-
-    An interpreter of the same version in the box takes that; any other reads the source.
-    """
-    files = {}
-    for name in PLUGIN:
-        path, module = BOX / name, f"stockade_report.{Path(name).stem}"
-        files[name] = path.read_bytes()
-        code = SourceFileLoader(module, str(path)).get_code(module)
-        files[cache_from_source(name)] = MAGIC_NUMBER + UNCHECKED + marshal.dumps(code)
-    return files
 
 
 def signed_report(outcome: Outcome, nonce: str) -> dict[str, Any] | None:

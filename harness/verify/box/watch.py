@@ -1,9 +1,9 @@
 """Runs a test command as a child and says afterwards what its tests reported.
 
-Started as ``python3 -I -S -c SOURCE`` with its orders on standard input. What it says goes to
-its own standard output, signed with a nonce that only it and the harness know; the child never
-has that descriptor (its output goes to standard error) and cannot read this process, which is
-not dumpable. So code under test can end the child, or this process, but cannot write a verdict.
+It comes with its orders on standard input (parcel.py). What it says goes to its own standard
+output, signed with a nonce that only it and the harness know; the child never has that descriptor
+(its output goes to standard error) and cannot read this process, which is not dumpable. So code
+under test can end the child, or this process, but cannot write a verdict.
 
 Standard library only, Python 3.8 and later: it runs under the Python of the box. Every task waits
 for it, so it imports only what costs next to nothing: no json, hmac, ctypes, shutil or tempfile.
@@ -38,11 +38,10 @@ MOST_BYTES = 64 << 20
 """Of reports; a child that sends more is not reporting tests."""
 
 
-def main() -> None:
+def main(orders: Dict[str, Any]) -> None:
     """Do what the orders say."""
     prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
     _ctypes.call_cdeclfunction(prctl, (PR_SET_DUMPABLE, 0, 0, 0, 0))
-    orders = marshal.loads(sys.stdin.buffer.read())  # noqa: S302 - the harness sends them
     before = digest(orders["guarded"])
     folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "verify-" + os.urandom(8).hex())  # noqa: S108
     os.mkdir(folder, 0o700)
@@ -255,7 +254,3 @@ def digest(folders: List[str]) -> str:
                     with open(path, "rb") as file:
                         total.update(file.read() + b"\0")
     return str(total.hexdigest())
-
-
-if __name__ == "__main__":
-    main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import marshal
 import subprocess
 import sys
 import textwrap
@@ -12,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.verify.command import plugin_files
+from harness.verify.parcel import ARGV, parcel
 
-BOX = Path(__file__).parents[3] / "harness" / "verify" / "box"
 GOOD = "def add(a, b):\n    return a + b\n"
 BAD = "def add(a, b):\n    return a - b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n"
@@ -39,15 +37,13 @@ class Place:
     def raw(self, *argv: str) -> subprocess.CompletedProcess[str]:
         orders = {
             "nonce": "nonce",
-            "plugin": plugin_files(),
             "argv": list(argv) or [sys.executable, "-m", "pytest", "-q", str(self.tests)],
             "tests": self.also or [self.wanted],
             "guarded": [str(self.tests)],
         }
-        source = (BOX / "watch.py").read_text()
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", source],
-            input=marshal.dumps(orders, 2),
+            [sys.executable, *ARGV[1:]],
+            input=parcel(orders),
             cwd=self.workspace,
             env={"PATH": "/usr/bin:/bin", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             capture_output=True,
