@@ -271,13 +271,13 @@ class Link:
         """Send the input as fast as the box takes it."""
         pieces = _one(source) if isinstance(source, bytes) else source
         async for piece in pieces:
-            at = 0
-            while at < len(piece):
+            whole, at = memoryview(piece), 0
+            while at < len(whole):
                 while exchange.credit <= 0 and not exchange.stopped:
                     await exchange.room.wait()
                 if exchange.stopped:
                     return
-                part = piece[at : at + min(exchange.credit, frames.BODY_MAX)]
+                part = whole[at : at + min(exchange.credit, frames.BODY_MAX)]
                 exchange.credit -= len(part)
                 at += len(part)
                 await self._write(frames.pack(frames.DATA, exchange.number, part))

@@ -25,7 +25,10 @@ from runners.supervisor.tap import Tap
 __all__ = ["Dispatcher"]
 
 QUEUE_MAX = 1024 * 1024
-READ_MAX = 256 * 1024
+READ_MAX = frames.HEADER.size + frames.BODY_MAX
+"""A frame of input in one read; and never more than the rest of one that was begun, so that the
+next read begins with a frame again."""
+
 READS_AT_ONCE = 8
 OVERLAP_MAX = 64
 SPARE_PIPES = 2
@@ -178,8 +181,9 @@ class Dispatcher:
     # -- frames of the harness ---------------------------------------------------------------
 
     def _receive(self) -> None:
+        held = sum(map(len, self.buffer))
         try:
-            data = os.read(0, READ_MAX)
+            data = os.read(0, min(READ_MAX, self.missing - held) if held else READ_MAX)
         except BlockingIOError:
             return
         except OSError:
@@ -189,7 +193,7 @@ class Dispatcher:
         self.deadman.heard()
         if self.buffer:
             self.buffer.append(data)
-            if sum(map(len, self.buffer)) < self.missing:
+            if held + len(data) < self.missing:
                 return
             data = b"".join(self.buffer)
             self.buffer = []
@@ -201,10 +205,20 @@ class Dispatcher:
             if len(data) - at - size < length:
                 self.missing = size + length
                 break
-            self._frame(kind, stream, number, data[at + size : at + size + length])
-            at += size + length
+            end = at + size + length
+            if kind == frames.DATA:  # not copied: it may be whole trees of files
+                self._input(number, memoryview(data)[at + size : end])
+            else:
+                self._frame(kind, stream, number, data[at + size : end])
+            at = end
         if at < len(data):
             self.buffer.append(data[at:])
+
+    def _input(self, number: int, data: memoryview) -> None:
+        known = self.calls.get(number)
+        if known is not None and (known.feed >= 0 or known.state == calls.WAITING):
+            known.input.append(data)
+            self._feed(known)
 
     def _frame(self, kind: int, stream: int, number: int, payload: bytes) -> None:
         if kind == frames.OPEN:
@@ -226,10 +240,6 @@ class Dispatcher:
             self.ending.cancel(known)
         elif kind == frames.CREDIT:
             self._credit(known, stream, frames.NUMBER.unpack(payload)[0])
-        elif kind == frames.DATA:
-            if known.feed >= 0 or known.state == calls.WAITING:
-                known.input.append(memoryview(payload))
-                self._feed(known)
         elif kind == frames.END:
             known.input_ended = True
             self._feed(known)

@@ -75,7 +75,7 @@ LENGTHS = Struct(">II")
 NUMBER = Struct(">I")
 
 
-def pack(kind: int, call: int = 0, payload: bytes = b"", stream: int = 0) -> bytes:
+def pack(kind: int, call: int = 0, payload: "bytes | memoryview" = b"", stream: int = 0) -> bytes:
     """One frame to the box."""
     return HEADER.pack(kind, stream, 0, call, len(payload)) + payload
 

@@ -11,6 +11,7 @@ from runners.supervisor.fault import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from hashlib import _Hash
 
 __all__ = [
@@ -57,6 +58,7 @@ MAX_OCTAL = 8**11 - 1
 MAX_PAX = 1 << 16
 MAX_KNOWN = 1 << 12
 
+_hashes: "list[Callable[[bytes], _Hash]]" = []
 _numbers = {}  # type: dict[bytes, tuple[int, int]]
 _fields = {}  # type: dict[tuple[int, int], tuple[bytes, int]]
 
@@ -195,6 +197,8 @@ def shown(path: bytes) -> str:
 
 def sha256(data: bytes = b"") -> "_Hash":
     """A digest in the making; imported late, since a box needs none."""
-    from hashlib import sha256 as start
+    if not _hashes:
+        from hashlib import sha256 as start
 
-    return start(data)
+        _hashes.append(start)
+    return _hashes[0](data)
