@@ -103,13 +103,19 @@ class Asking:
             ModelRequested(
                 messages=len(view),
                 digest=self._transcript.digest,
-                added=tuple(_added(m) for m in self._transcript.view(self.told)),
+                added=self._news(),
                 omitted=self._trimmer.omitted or None,
                 tools=changed,
             )
         )
         self.told = len(self._transcript)
         return ModelRequest(view, tools, signal, None, self._attempted)
+
+    def _news(self) -> tuple[dict[str, Any], ...]:
+        """The messages that no record has yet; after most steps there are none."""
+        if self.told == len(self._transcript):
+            return ()
+        return tuple(_added(message) for message in self._transcript.view(self.told))
 
     def _attempted(self, attempt: Attempt) -> None:
         self._events.emit(

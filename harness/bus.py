@@ -60,21 +60,28 @@ class Events:
     ) -> None:
         """Record and tell; ids that are not given come from the running context.
 
-        ``soon`` holds it back until the next event, to be written with it in one go: for what is
-        followed by another event before anybody is waited for and before anything is done.
+        ``soon`` holds it back, where there is a log, until the next event, to be written with it
+        in one go: for what is followed by another event before anybody is waited for and before
+        anything is done.
         """
         if step is None:
             step = current_step.get()
         if call is None:
             call = current_call.get()
-        log = self.log
-        if log is not None:
-            text = frequent_text(payload, step, call) if log.plain else None
-            if text is None:
-                text = log.text_of(payload.type, record_fields(payload, step, call))
-            self._texts.append((payload.type, text))
+        event = None
         if self._subscribers:
-            self._untold.append(Event(payload, self.run, step, call, time.monotonic()))
+            event = Event(payload, self.run, step, call, time.monotonic())
+        log = self.log
+        if log is None:
+            if event is not None:
+                self._tell(event)
+            return
+        text = frequent_text(payload, step, call) if log.plain else None
+        if text is None:
+            text = log.text_of(payload.type, record_fields(payload, step, call))
+        self._texts.append((payload.type, text))
+        if event is not None:
+            self._untold.append(event)
         if not soon:
             self.flush()
 
@@ -85,14 +92,14 @@ class Events:
         if texts and self.log is not None:
             self.log.write_texts(texts)
         for event in untold:
-            for subscriber in tuple(self._subscribers):
-                self._tell(subscriber, event)
+            self._tell(event)
 
-    def _tell(self, subscriber: Subscriber, event: Event) -> None:
-        try:
-            subscriber(event)
-        except Exception:  # an observer must not change what it observes
-            self.failures += 1
+    def _tell(self, event: Event) -> None:
+        for subscriber in tuple(self._subscribers):
+            try:
+                subscriber(event)
+            except Exception:  # an observer must not change what it observes
+                self.failures += 1
 
 
 def record_fields(payload: Payload, step: int, call: str | None) -> dict[str, Any]:
