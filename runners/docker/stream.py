@@ -73,15 +73,14 @@ class Stream:
             return False
         line.hear = hear
         self._reader.feed_eof()
-        unread = await self._reader.read()  # waits for nothing: this is its end
-        if unread:
+        if unread := await self.read(-1):  # waits for nothing: this is its end
             hear(unread)
         if line.ended:
             hear(b"")
         return True
 
     async def read(self, limit: int) -> bytes:
-        """At least one byte, or b"" at the end, also when the connection broke."""
+        """At least one byte, or b"" at the end, also when the connection broke; -1: up to it."""
         try:
             return await self._reader.read(limit)
         except (ConnectionError, TimeoutError, OSError):
