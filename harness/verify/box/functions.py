@@ -12,7 +12,6 @@ from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any, Callable, Iterator, List, Mapping, NamedTuple, Tuple
 
-Replaced = Callable[[Tuple[str, ...]], List[str]]
 Get = Callable[[str], Any]
 Row = Tuple[str, Any, Any, Any]
 """A name, what it stood for, the function of that, and its code."""
@@ -30,34 +29,63 @@ class Space(NamedTuple):
     codes: Tuple[Any, ...]
 
 
-def kept(watched: Tuple[str, ...]) -> Replaced:
-    """Keep the functions of some modules; what is returned tells which were replaced since."""
+class Kept(NamedTuple):
+    """What to ask of the functions that were kept.
+
+    Attributes:
+        replaced: the names in some modules that stand for something else now.
+        exchanged: the names of functions that have another code now. Reading a code is an event
+            for every audit hook, so this costs much more; an exchange is heard when it happens.
+        hold: whether a function is one of them, or one that those modules made later.
+    """
+
+    replaced: Callable[[Tuple[str, ...]], List[str]]
+    exchanged: Callable[[], List[str]]
+    hold: Callable[[object], bool]
+
+
+def keep(watched: Tuple[str, ...]) -> Kept:
+    """Keep the functions of some modules."""
     spaces = [
         space
         for name, module in list(sys.modules.items())
         if name.startswith(watched)
         for space in spaces_of(name, module)
     ]
+    known = {id(function) for space in spaces for function in space.functions}
     # Bound here: code under test may assign to the names of other modules.
-    every, each, same, attribute = all, map, is_, getattr
+    every, each, same, attribute, identity = all, map, is_, getattr, id
     code, none = repeat("__code__"), repeat(None)
 
     def replaced(watched: Tuple[str, ...]) -> List[str]:
         found: List[str] = []
-        for module, prefix, get, names, things, functions, codes in spaces:
-            if not module.startswith(watched):
-                continue
-            if every(each(same, each(get, names), things)) and every(
-                each(same, each(attribute, functions, code, none), codes)
-            ):
-                continue
-            for at, name in enumerate(names):
-                now = attribute(functions[at], "__code__", None)
-                if get(name) is not things[at] or now is not codes[at]:
-                    found.append(prefix + name)
+        for module, prefix, get, names, things, _, _ in spaces:
+            if module.startswith(watched) and not every(each(same, each(get, names), things)):
+                found += [
+                    prefix + name for at, name in enumerate(names) if get(name) is not things[at]
+                ]
         return found
 
-    return replaced
+    def exchanged() -> List[str]:
+        found: List[str] = []
+        for space in spaces:
+            now = [*each(attribute, space.functions, code, none)]
+            if not every(each(same, now, space.codes)):
+                names = enumerate(space.names)
+                found += [
+                    space.prefix + name for at, name in names if now[at] is not space.codes[at]
+                ]
+        return found
+
+    def hold(function: object) -> bool:
+        return identity(function) in known or module_of(function).startswith(watched)
+
+    return Kept(replaced, exchanged, hold)
+
+
+def module_of(function: object) -> str:
+    """The module that a function says it is of."""
+    return str(getattr(function, "__module__", ""))
 
 
 def spaces_of(name: str, module: ModuleType) -> Iterator[Space]:

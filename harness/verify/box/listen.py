@@ -30,15 +30,19 @@ class Window:
     testing = False
 
 
-def listen(hears: Dict[str, Heard]) -> None:
-    """Call a function for each event of its name, from now on until the process ends."""
-    hears = dict(hears)
+def listen() -> Callable[[Dict[str, Heard]], None]:
+    """Call functions by the names of events until the process ends; what is returned adds some.
+
+    One hook for all: every event costs a call of each.
+    """
+    hears: Dict[str, Heard] = {}
 
     def hook(event: str, args: Tuple[Any, ...]) -> None:
         if event in hears:
             hears[event](args)
 
     sys.addaudithook(hook)
+    return hears.update
 
 
 def tracers(note: Note, window: Window, is_test: Callable[[object], bool]) -> Dict[str, Heard]:
@@ -72,7 +76,7 @@ def tracers(note: Note, window: Window, is_test: Callable[[object], bool]) -> Di
 
 
 def codes(
-    note: Note, is_test: Callable[[object], bool], watched: Tuple[str, ...]
+    note: Note, is_test: Callable[[object], bool], is_kept: Callable[[object], bool]
 ) -> Dict[str, Heard]:
     """Hear of functions of the tests or the test tool that are given another code."""
 
@@ -80,7 +84,7 @@ def codes(
         function = args[0]
         if args[1] != "__code__" or type(function) is not FunctionType:
             return
-        if is_test(function.__code__) or str(function.__module__).startswith(watched):
+        if is_kept(function) or is_test(function.__code__):
             note(function.__qualname__)
 
     return {"object.__setattr__": setattribute}

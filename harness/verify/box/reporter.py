@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Generator, Iterator, List, Set, Tuple
 
 import pytest
 
-from .functions import Replaced, kept
+from .functions import Kept, keep
 from .source import called
 from .witness import Witness
 
@@ -94,7 +94,8 @@ def reporter(send: Callable[..., None], witness: Witness) -> Hooks:
     codes: Dict[str, int] = {}
     raised: Set[str] = set()
     changed: Set[str] = set()
-    look = looker(changed)
+    kept: List[Kept] = []
+    look = looker(changed, kept)
 
     def address(nodeid: str) -> str:
         return paths.get(nodeid, "") + "::" + nodeid.partition("::")[2]
@@ -103,8 +104,9 @@ def reporter(send: Callable[..., None], witness: Witness) -> Hooks:
     def pytest_sessionstart(session: pytest.Session) -> None:
         """From here on no plugin and no function of the test tool should change."""
         witness.read(session.config)
+        kept.append(keep(WATCHED))
         look(session.config, WATCHED)
-        witness.begin(changed.add, WATCHED)
+        witness.begin(changed.add, kept[0].hold)
         send("start")
 
     @pytest.hookimpl(trylast=True)
@@ -153,21 +155,21 @@ def reporter(send: Callable[..., None], witness: Witness) -> Hooks:
     return hooks
 
 
-def looker(changed: Set[str]) -> Look:
+def looker(changed: Set[str], kept: List[Kept]) -> Look:
     """How to note what is no longer as it was at the first look."""
-    first: List[Replaced] = []
     plugins: List[int] = []
     tracers: List[Any] = []
 
     def look(config: pytest.Config, watched: Tuple[str, ...]) -> None:
-        if not first:
-            first.append(kept(WATCHED))
+        if not tracers:
             plugins.extend(id(plugin) for plugin in config.pluginmanager.get_plugins())
             tracers.extend([sys.gettrace(), sys.getprofile()])
-        changed.update(first[0](watched))
+        changed.update(kept[0].replaced(watched))
         changed.update(late_hooks(config, plugins))
-        # At the end a tool that measures coverage has taken its tracer out already.
-        if watched is not WATCHED and [sys.gettrace(), sys.getprofile()] != tracers:
+        if watched is WATCHED:
+            changed.update(kept[0].exchanged())
+        elif [sys.gettrace(), sys.getprofile()] != tracers:
+            # Not at the end: a tool that measures coverage has taken its tracer out by then.
             changed.add("sys.settrace")
 
     return look

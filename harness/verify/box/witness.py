@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List
 
 import pytest
 
@@ -53,12 +53,13 @@ class Witness:
         if texts or config.getoption("doctestmodules", False):
             importlib.import_module("doctest")
 
-    def begin(self, note: Callable[[str], None], watched: Tuple[str, ...]) -> None:
-        """From here on nothing is overheard."""
+    def begin(self, note: Callable[[str], None], kept: Callable[[object], bool]) -> None:
+        """From here on nothing is overheard; ``kept`` says which functions are the test tool's."""
         self.stamps = Stamps(judging())
-        listen({**codes(note, self.hold, watched), **compiled(note, self.guarded)})
+        hear = listen()
+        hear({**codes(note, self.hold, kept), **compiled(note, self.guarded)})
         prepare(self.mention)
-        listen(tracers(note, self.window, self.hold))
+        hear(tracers(note, self.window, self.hold))
         self.window.collecting = True
 
     def hold(self, code: object) -> bool:

@@ -249,15 +249,30 @@ PASSING_TRICKS = {
         threading.Thread(target=wait, args=[frame.f_globals]).start()
     """,
     "code that is exchanged during the call, and put back": """
+        import builtins
         import _pytest.reports as reports
         function = reports.TestReport.from_item_and_call.__func__
-        kept = function.__code__
+        builtins.lent = function, function.__code__
         def add(a, b):
             def from_item_and_call(cls, item, call):
-                function.__code__ = kept
+                function, function.__code__ = lent
                 call.excinfo = None
                 return function(cls, item, call)
-            function.__code__ = from_item_and_call.__code__.replace(co_freevars=())
+            function.__code__ = from_item_and_call.__code__
+    """,
+    "code that is exchanged during the call, of a function that denies its module": """
+        import builtins
+        import _pytest.reports as reports
+        function = reports.TestReport.from_item_and_call.__func__
+        builtins.lent = function, function.__code__
+        def add(a, b):
+            def from_item_and_call(cls, item, call):
+                function, function.__code__ = lent
+                function.__module__ = "_pytest.reports"
+                call.excinfo = None
+                return function(cls, item, call)
+            function.__module__ = "calc"
+            function.__code__ = from_item_and_call.__code__
     """,
 }
 
@@ -267,6 +282,12 @@ def test_code_that_bends_a_report_and_hides_it_does_not_pass(place: Place, trick
     place.write("tests/test_calc.py", TEST + "    done = True\n")
     place.write("workspace/calc.py", BAD + textwrap.dedent(trick))
     assert not place.passed()
+
+
+@pytest.mark.parametrize("trick", [name for name in PASSING_TRICKS if "exchanged during" in name])
+def test_code_that_is_exchanged_and_put_back_is_heard(place: Place, trick: str) -> None:
+    place.write("workspace/calc.py", BAD + textwrap.dedent(PASSING_TRICKS[trick]))
+    assert place.report()["changed"] == ["TestReport.from_item_and_call"]
 
 
 UNITTEST = """
