@@ -93,6 +93,7 @@ class EventLog:
         self._size = size
         self._synced = _SYNCED[fsync]
         self._sync_close = fsync != "none"
+        self._on_disk = False
         self._key = key
         self._redact = redact
         self.plain = redact is None
@@ -248,6 +249,7 @@ class EventLog:
 
     def _put(self, data: bytes, *, synced: bool) -> None:
         """Put whole lines into the file, or nothing."""
+        self._on_disk = False
         try:
             written = os.write(self._descriptor, data)
             while written < len(data):
@@ -255,6 +257,7 @@ class EventLog:
             self._size += written
             if synced:
                 _sync(self._descriptor)
+                self._on_disk = True
         except OSError as error:
             self._broken = f"a record could not be written: {error.strerror}"
             self._drop_fragment()
@@ -271,7 +274,7 @@ class EventLog:
         descriptor, self._descriptor = self._descriptor, -1
         already, self._broken = self._broken, self._broken or "the log is closed"
         try:
-            if self._sync_close:
+            if self._sync_close and not self._on_disk:
                 _sync(descriptor)
             if self._key is not None and already is None:
                 text = seal_text(self._key, self._count, self._head)

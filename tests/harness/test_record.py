@@ -326,6 +326,20 @@ def test_the_disk_is_waited_for_as_often_as_said(tmp_path, monkeypatch) -> None:
         log.close()
 
 
+@pytest.mark.parametrize(("last", "waits"), [("run/end", 0), ("notice", 1)])
+def test_a_log_that_closes_waits_for_what_is_not_on_the_disk_yet(
+    tmp_path, monkeypatch, last: str, waits: int
+) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", calls.append)
+    log = EventLog.create(tmp_path / "e.jsonl", run="r", fsync="end")
+    log.append("run/start")
+    log.append(last)
+    calls.clear()
+    log.close()
+    assert len(calls) == waits
+
+
 def test_a_log_is_readable_by_its_owner_alone(tmp_path) -> None:
     small_log(tmp_path / "e.jsonl")
     assert (tmp_path / "e.jsonl").stat().st_mode & 0o777 == 0o600
