@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from harness.bus import Events
 from harness.config import runs_folder
 from harness.event import Notice
-from harness.record import EventLog, held
+from harness.record import EventLog, held, parts
 from harness.run.audience import Audience
-from harness.run.folder import RunFolder, list_runs
+from harness.run.folder import RunFolder
 from harness.run.recording import Recording
 from harness.run.stop import Stop
 from runners import Owner, Session
@@ -118,8 +118,11 @@ def open_log(folder: RunFolder, run: str, how: Recording, *, anew: bool) -> Even
 def sweep_scratch(root: Path | None = None) -> list[str]:
     """Remove the scratch folders of runs whose harness is dead."""
     swept = []
-    links = sorted(((root or runs_folder()).parent / ELSEWHERE).glob("*"))
-    places = [(run.path.name, run.path / SCRATCH) for run in list_runs(root)]
+    folder = root or runs_folder()
+    links = sorted((folder.parent / ELSEWHERE).glob("*"))
+    # Every run waits for this: of a thousand old ones only those are looked at that left a folder.
+    left = sorted(folder.glob(f"*/{SCRATCH}"), reverse=True)
+    places = [(scratch.parent.name, scratch) for scratch in left if parts(scratch.parent / EVENTS)]
     places += [(link.name, link.readlink()) for link in links if link.is_symlink()]
     for run, scratch in places:
         if abandoned(scratch):
