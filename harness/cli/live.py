@@ -193,7 +193,7 @@ class LiveNarrator:
         style = STYLES[VERDICTS.get(verdict, "head")]
         out.print()
         out.print(Text.assemble((badge, f"reverse {style}"), rest))
-        places = [("log", report.folder.events), ("report", report.folder.path / "report.html")]
+        places = [("log", report.folder.events), ("report", report.folder.report)]
         if report.folder.patch.exists():
             places.insert(1, ("patch", report.folder.patch))
         for name, place in places:

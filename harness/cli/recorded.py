@@ -270,10 +270,11 @@ def resume(run: str, *, accept_drift: bool, rerun_unknown: bool, close: bool, as
             folder, accept_drift=accept_drift, rerun_unknown=rerun_unknown
         )
     except EndedError as error:
-        result = restore_result(folder)
-        if result is None:
+        restored = restore_result(folder)
+        if restored is None:
             raise
-        say(inline(f"{error}; result.json was missing, and is written from its log"))
+        missing, result = restored
+        say(inline(f"{error}; {missing} was missing, and is written from its log"))
         if as_json:
             print_json(result)
         return int(result["exit_code"])

@@ -49,20 +49,26 @@ def close_run(folder: RunFolder, recording: Recording) -> dict[str, Any]:
     return result
 
 
-def restore_result(folder: RunFolder) -> dict[str, Any] | None:
-    """The result of a run that had ended when its harness died before it wrote that.
+def restore_result(folder: RunFolder) -> tuple[str, dict[str, Any]] | None:
+    """The result of a run that had ended when its harness died before all was written.
 
-    None where the run is no such one. What the log does not say (which box it was, what the patch
-    holds) stays out.
+    With the name of the first file that was missing; None where the run is no such one. What the
+    log does not say (which box it was, what the patch holds) stays out.
     """
     records = list(read_events(folder.events))
     if not records or records[0].get("kind") != "run" or records[-1].get("type") != "run/end":
         return None
-    if folder.result.exists() or goes_on(folder):
+    if goes_on(folder):
         return None
-    result = result_of(recall(records), records)
-    conclude(folder, result)
-    return result
+    result = folder.read_result()
+    if result is None:
+        result = result_of(recall(records), records)
+        conclude(folder, result)
+        return folder.result.name, result
+    if folder.report.exists():
+        return None
+    write_report(folder.path)
+    return folder.report.name, result
 
 
 def conclude(folder: RunFolder, result: dict[str, Any]) -> None:

@@ -33,6 +33,7 @@ class RunFolder:
         self.options = path / "options.json"
         self.lock = path / "lock.json"
         self.result = path / "result.json"
+        self.report = path / "report.html"
         self.patch = path / "patch.diff"
         self.artifacts = path / "artifacts"
 

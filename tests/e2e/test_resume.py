@@ -167,3 +167,13 @@ def test_a_run_that_ended_without_its_result_gets_it_from_its_log(stockade: Any,
     assert set(whole) - set(result) == {
         *("runner", "isolation", "patch", "started", "ended", "seconds")
     }
+
+
+def test_a_run_that_ended_without_its_report_gets_it_from_its_log(stockade: Any, run: Any) -> None:
+    folder = stockade(*run).folder
+    before = (folder / "result.json").read_bytes()
+    (folder / "report.html").unlink()
+    done = stockade("runs", "resume", folder)
+    assert (done.code, "report.html was missing" in done.err) == (0, True), done.err
+    assert (folder / "report.html").exists()
+    assert (folder / "result.json").read_bytes() == before
