@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from harness.task import Check
 from harness.verify.command import Wanted, verify_by_command
@@ -14,7 +12,7 @@ from harness.verify.scene import Scene
 from harness.verify.script import verify_by_script
 from harness.verify.verification import Verification
 from policies import Limits
-from runners import Root, Session
+from runners import Session
 from runners.workspace import put_folder
 
 __all__ = ["verify"]
@@ -33,9 +31,13 @@ async def verify(
     ``published`` holds what the agent's box left below its logs for the verifier.
     """
     limits = replace(limits, wall_seconds=min(limits.wall_seconds, check.seconds))
-    await put_folders(session, workspace=scene.result, tests=scene.tests, logs=published)
+    await put_folder(session, scene.result, root="workspace")
+    if scene.tests is not None:
+        await put_folder(session, scene.tests, root="tests")
     for file in check.beside:
         await session.write_file(file.name, file.read_bytes(), root="tests", mode=0o755)
+    if published is not None:
+        await put_folder(session, published, root="logs")
     here = task_environment(session)
     check = replace(check, env=tuple((k, expand_word(v, here)) for k, v in check.env))
     if check.argv:
@@ -47,18 +49,6 @@ async def verify(
         need_fixed_paths(session, scene.tests / "test.sh")
         found = await verify_by_script(session, check, limits)
     return replace(found, findings=scene.findings)
-
-
-async def put_folders(session: Session, **folders: Path | None) -> None:
-    """Put folders into the roots of these names, at once; returns or raises when all have ended."""
-    puts = (
-        put_folder(session, folder, root=cast("Root", root))
-        for root, folder in folders.items()
-        if folder is not None
-    )
-    for found in await asyncio.gather(*puts, return_exceptions=True):
-        if isinstance(found, BaseException):
-            raise found
 
 
 def wanted_tests(session: Session, check: Check, scene: Scene) -> tuple[Wanted, ...]:
