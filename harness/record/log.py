@@ -52,6 +52,9 @@ _GUARDED = frozenset(
 )
 """Records after which something is done: their file must be there for others to read."""
 
+GUARD_NANOSECONDS = 2_000_000
+"""For so long a look at the file is good: steps that take less would spend a tenth on looking."""
+
 
 class EventLog:
     """An append-only, hash-chained log of one run.
@@ -60,7 +63,7 @@ class EventLog:
      1. A record is in the file, whole, when the call that writes it returns; else LogError, and
         nothing of that call is there. The log then takes no more: who goes on after that goes on
         unlogged, so nobody should. The same where the file was removed: that is noticed before
-        the next step or call. Nobody else writes it.
+        the next step or call that begins two milliseconds later. Nobody else writes it.
      2. Numbers begin at 0 and have no gap; each record is chained to the one before it.
      3. A log that is rotated goes on in a new file with the same chain; its closed parts lie
         beside it, and are read and verified with it.
@@ -101,6 +104,7 @@ class EventLog:
         self._broken: str | None = None
         self._second = -1
         self._stamp = ""
+        self._guarded = 0
 
     @classmethod
     def create(
@@ -218,7 +222,8 @@ class EventLog:
         """
         if self._broken is not None:
             raise LogError(f"{self.path}: {self._broken}")
-        number, head, moment = self._count, self._head, self._moment()
+        now = time.monotonic_ns()
+        number, head, moment = self._count, self._head, self._moment(now)
         lines: list[str] = []
         guarded = synced = False
         for kind, text in records:
@@ -230,21 +235,22 @@ class EventLog:
             guarded = guarded or kind in _GUARDED
             synced = synced or kind in self._synced
             number += 1
-        if guarded:
+        if guarded and now - self._guarded > GUARD_NANOSECONDS:
             self._guard()
+            self._guarded = now
         self._put("".join(lines).encode("ascii"), synced=synced)
         self._count, self._head = number, head
         if self._rotate_bytes is not None and self._size >= self._rotate_bytes:
             self._rotate()
         return number - 1
 
-    def _moment(self) -> str:
+    def _moment(self, now: int) -> str:
         """The members that all records have, of those that are written now."""
         second, micro = divmod(time.time_ns() // 1000, 1_000_000)
         if second != self._second:  # RFC 3339 in UTC; the part up to the second changes rarely
             self._second = second
             self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        t = time.monotonic_ns() // 1000 / 1_000_000
+        t = now // 1000 / 1_000_000
         return f'"run":{self._run_text},"at":"{self._stamp}.{micro:06d}Z","t":{t!r}'
 
     def _put(self, data: bytes, *, synced: bool) -> None:
