@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from runners import Outcome
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runners import Outcome
 
 __all__ = ["tail"]
 

@@ -18,26 +18,26 @@ from runners.errors import (
     UnresolvedError,
     WorkspaceError,
 )
-from runners.outcome import (
-    Capture,
-    Ending,
-    Entry,
-    Fault,
-    FileData,
-    Found,
-    LimitHit,
-    Listing,
-    Match,
-    Outcome,
-    Program,
-    Written,
-)
 
 if TYPE_CHECKING:
     from runners.bubblewrap import BubblewrapRunner
     from runners.choice import all_runners, choose, probe_all
     from runners.docker import DockerRunner
     from runners.front import Front
+    from runners.outcome import (
+        Capture,
+        Ending,
+        Entry,
+        Fault,
+        FileData,
+        Found,
+        LimitHit,
+        Listing,
+        Match,
+        Outcome,
+        Program,
+        Written,
+    )
     from runners.owner import Owner
     from runners.pool import Pool
     from runners.process import ProcessRunner
@@ -89,15 +89,27 @@ __all__ = [
 
 _LATER = {
     "BubblewrapRunner": "runners.bubblewrap",
+    "Capture": "runners.outcome",
     "DockerRunner": "runners.docker",
+    "Ending": "runners.outcome",
+    "Entry": "runners.outcome",
+    "Fault": "runners.outcome",
+    "FileData": "runners.outcome",
+    "Found": "runners.outcome",
     "Front": "runners.front",
+    "LimitHit": "runners.outcome",
+    "Listing": "runners.outcome",
+    "Match": "runners.outcome",
+    "Outcome": "runners.outcome",
     "Owner": "runners.owner",
     "Pool": "runners.pool",
     "ProcessRunner": "runners.process",
+    "Program": "runners.outcome",
     "ScriptedRun": "runners.scripted",
     "ScriptedSession": "runners.scripted",
     "Spill": "runners.spill",
     "Spilled": "runners.spill",
+    "Written": "runners.outcome",
     "all_runners": "runners.choice",
     "choose": "runners.choice",
     "probe_all": "runners.choice",

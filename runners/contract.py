@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from policies import Isolation, Limits, PathCheck, Pipeline
-from runners.outcome import (
-    Fault,
-    FileData,
-    Found,
-    Listing,
-    Match,
-    Outcome,
-    Program,
-    Written,
-)
+
+if TYPE_CHECKING:
+    from runners.outcome import (
+        Fault,
+        FileData,
+        Found,
+        Listing,
+        Match,
+        Outcome,
+        Program,
+        Written,
+    )
 
 __all__ = [
     "ROOTS",

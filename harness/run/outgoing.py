@@ -65,21 +65,29 @@ class Workspace:
         self.limit_mib = limit_mib
         self.copied: CopiedIn | None = None
         self.guard: Guard | None = None
+        self.seen: Survey | None = None
+
+    async def look(self) -> None:
+        """See what would be copied in; that needs no box yet."""
+        if self.source is not None and not self.in_place:
+            self.seen = await survey(self.source, include=self.include, limit_mib=self.limit_mib)
 
     async def open(self, box: Box) -> Session:
-        """Look at the folder, and open a session with it inside."""
-        spec, seen = box.spec, None
+        """Look at the folder if that was not done, and open a session with it inside."""
+        spec = box.spec
         if self.in_place and self.source is not None:
             from runners.workspace import Guard
 
             folder = self.source.resolve()
             self.guard = await asyncio.to_thread(Guard.begin, folder, self.protect)
             spec = replace(spec, in_place=folder, protect=self.guard.paths)
-        elif self.source is not None:
-            seen = await survey(self.source, include=self.include, limit_mib=self.limit_mib)
-            spec = sized(spec, seen.tree.size, partial(tell, self.work, "weaker"))
+        elif self.seen is None:
+            await self.look()
+        if self.seen is not None:
+            spec = sized(spec, self.seen.tree.size, partial(tell, self.work, "weaker"))
         session = await box.open(spec)
-        await self.fill(session, seen)
+        await self.fill(session, self.seen)
+        self.seen = None
         return session
 
     @property

@@ -22,19 +22,20 @@ from harness.run.lock import lock_of, own_version
 from harness.run.options import SingleOptions
 from harness.run.outgoing import Workspace
 from harness.run.recording import Recording, recording_of
-from harness.run.single_code import single_code
 from harness.run.stop import Stop
 from harness.run.wish import BoxWish, make_wish, workspace_folder
 from harness.run.work import Work, begin, describe, sweep_scratch, tell, tell_box
 from policies import Command, Limits, Policy, Verdict
 from policies import load as load_policy
-from runners import Capture, OnOutput, Outcome, Session
+from runners import OnOutput, Session
 from runners.workspace import sweep_folders
 
 if TYPE_CHECKING:
     from harness.action import Performed
+    from runners import Capture, Outcome
 
 BROKEN_PIPE = 141
+AHEAD_SECONDS = 0.08
 
 __all__ = ["Single", "SingleReport", "make_single", "run_single"]
 
@@ -101,6 +102,8 @@ async def run_single(
         except Exception as raised:
             error = describe(raised)
             tell(work, "error", error)
+        from harness.run.single_code import single_code
+
         code = stopped or (125 if performed is None else single_code(performed))
         status = "aborted" if stopped else "completed" if performed else "infrastructure"
         work.events.emit(RunEnd(status, {"exit_code": code, "error": error}))
@@ -131,25 +134,26 @@ async def drive(
     with work.stop.interruptible():
         for line in [*sweep_scratch(), *sweep_folders()]:
             tell(work, "swept", line)
-        box = await Box.choose(
-            single.wish, single.policy.isolation, run=work.run, limits=single.limits
+        workspace = Workspace(
+            options.box.workspace,
+            work,
+            include=options.box.include,
+            protect=single.policy.protect,
+            limit_mib=single.limits.disk_mib,
         )
-        # The harness leaves with its box; meanwhile the engine works, and we get ready.
-        box.spec = replace(box.spec, brief=True)
-        sweeping = asyncio.create_task(box.sweep())
-        getting_ready = asyncio.create_task(asyncio.to_thread(get_ready))
+        box, _ = await asyncio.gather(
+            Box.choose(single.wish, single.policy.isolation, run=work.run, limits=single.limits),
+            workspace.look(),
+        )
+        box.spec = replace(box.spec, brief=True)  # the harness leaves with it
+        opening = asyncio.create_task(workspace.open(box))
         try:
-            workspace = Workspace(
-                options.box.workspace,
-                work,
-                include=options.box.include,
-                protect=single.policy.protect,
-                limit_mib=single.limits.disk_mib,
-            )
-            session = await workspace.open(box)
-            for line in await sweeping:
+            # First what starts the box; while that goes on by itself, all that can wait so long.
+            await asyncio.wait([opening], timeout=AHEAD_SECONDS)
+            await asyncio.to_thread(get_ready)
+            for line in await box.sweep():
                 tell(work, "swept", line)
-            await getting_ready
+            session = await opening
             digest = workspace.digest
             lock = lock_of(work.run, single.policy, box.runner.name, session, workspace=digest)
             work.folder.write_lock(lock)
@@ -161,7 +165,8 @@ async def drive(
                 facts |= changes.write(work.folder.patch) | changes.hand_over(options.box)
             return performed
         finally:
-            sweeping.cancel()
+            if opening.cancel():
+                await asyncio.wait([opening])
             await asyncio.shield(box.close())
 
 

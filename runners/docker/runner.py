@@ -9,11 +9,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from policies import Isolation
-from runners.client import connect
 from runners.contract import Probe, Session, SessionSpec
 from runners.docker.assess import Finding, assess, is_gvisor, runtime_level
 from runners.docker.endpoint import find_endpoint
@@ -159,7 +159,11 @@ class DockerRunner:
         """What the engine says, asked once."""
         if runtime not in self._found:
             engine = self._engine()
-            version, info = await asyncio.gather(engine.version(), engine.info())
+            version, info, _ = await asyncio.gather(
+                engine.version(),
+                engine.info(),  # the engine takes its time for it: enough to get ready
+                asyncio.to_thread(get_ready),
+            )
             self._found[runtime] = Finding(engine.endpoint, version, info, runtime)
         return self._found[runtime]
 
@@ -233,15 +237,28 @@ class DockerRunner:
         if options.on_disk:
             say_on_disk(spec)
             options = replace(options, on_disk=f"{name}-workspace")
-        return await connect(
+        channel, _ = await asyncio.gather(
             # A volume can only be removed after its container.
-            await start(engine, options, name, brief=spec.brief and not options.on_disk),
+            start(engine, options, name, brief=spec.brief and not options.on_disk),
+            asyncio.to_thread(import_module, "runners.client"),  # the engine takes longer
+        )
+        from runners.client import connect
+
+        return await connect(
+            channel,
             setup_for(spec),
             id=session,
             isolation=runtime_level(spec.runtime, found.info),
             image=image.lock,
             on_close=partial(clear, engine, options),
         )
+
+
+def get_ready() -> None:
+    """Import and pack what the next start needs."""
+    import sandbox_images  # noqa: F401
+
+    payload()
 
 
 def say_on_disk(spec: SessionSpec) -> None:
