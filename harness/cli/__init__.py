@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import sys
+from gc import freeze, set_threshold
 
 __all__ = ["main"]
 
@@ -14,7 +14,7 @@ Python's 700 the collector looks at them again and again, for a tenth of a short
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    gc.set_threshold(COLLECT_AFTER, 20, 20)
+    set_threshold(COLLECT_AFTER, 20, 20)
     words = sys.argv[1:]
     if None in (sys.stdin, sys.stdout, sys.stderr):
         from harness.cli.terminal import open_standard_streams
@@ -32,5 +32,5 @@ def main() -> None:
     except KeyboardInterrupt:  # while modules are still being imported
         sys.stderr.write("stockade: cancelled\n")
         code = 130
-    gc.freeze()  # the interpreter collects before it ends: there is nothing worth looking for
+    freeze()  # the interpreter collects before it ends: there is nothing worth looking for
     sys.exit(code)
