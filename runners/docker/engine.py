@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
@@ -116,8 +116,8 @@ class Engine:
     async def volumes(self, label: str) -> list[dict[str, Any]]:
         """All volumes with a label."""
         query = {"filters": {"label": [label]}}
-        found = await self._ask(lambda control: control.ask("GET", "volumes", query=query))
-        return list(found.get("Volumes") or [])
+        listed = await self._ask(lambda control: control.ask("GET", "volumes", query=query))
+        return list(listed.get("Volumes") or [])
 
     async def end_of(self, container: str, since: float) -> list[dict[str, Any]]:
         """What happened to a container up to its end, waiting for that for a moment."""
@@ -150,12 +150,7 @@ class Engine:
             chunks.close()
             return True
 
-        try:
-            return await self._call(look)
-        except EngineFaultError as fault:
-            if fault.status == NO_SUCH:
-                return False
-            raise
+        return await found(self._call(look)) is not None
 
     async def call(self, function: Callable[[Client], T]) -> T:
         """Any other control call."""
@@ -174,12 +169,7 @@ class Engine:
 
     async def _find(self, function: Callable[[Control], T]) -> T | None:
         """The answer of a frequent call, None for what does not exist."""
-        try:
-            return await self._ask(function)
-        except EngineFaultError as fault:
-            if fault.status == NO_SUCH:
-                return None
-            raise
+        return await found(self._ask(function))
 
     async def _ask(self, function: Callable[[Control], T]) -> T:
         """A frequent call."""
@@ -218,6 +208,16 @@ class Engine:
             if self._client is None:
                 self._client = client_for(self._reached)
             return self._client
+
+
+async def found(answer: Awaitable[T]) -> T | None:
+    """An answer, None where the engine has no such thing."""
+    try:
+        return await answer
+    except EngineFaultError as fault:
+        if fault.status == NO_SUCH:
+            return None
+        raise
 
 
 def reach(endpoint: Endpoint) -> None:
