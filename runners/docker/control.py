@@ -36,15 +36,24 @@ class Control:
     def __init__(self, endpoint: Endpoint, reached: Endpoint) -> None:
         self._endpoint = endpoint
         self._reached = reached
-        self._version = ""
+        self._about: dict[str, Any] = {}
         self._secured: ssl.SSLContext | None = None
 
     @property
+    def about(self) -> dict[str, Any]:
+        """Versions of the engine, of its parts and of its API; asked once."""
+        if not self._about:
+            told = self._send("GET", "/version", None, CALL_SECONDS)
+            if not isinstance(told, dict) or "ApiVersion" not in told:
+                error = ValueError("it does not answer as an engine does: it names no ApiVersion")
+                raise explain_connection(error, self._endpoint)
+            self._about = told
+        return self._about
+
+    @property
     def version(self) -> str:
-        """Of the API, as the engine speaks it; asked once."""
-        if not self._version:
-            self._version = str(self._send("GET", "/version", None, CALL_SECONDS)["ApiVersion"])
-        return self._version
+        """Of the API, as the engine speaks it."""
+        return str(self.about["ApiVersion"])
 
     def ask(
         self,
@@ -90,7 +99,7 @@ class Control:
             return None if answer.status in EMPTY else json.loads(data)
         except RunnerError:
             raise
-        except (http.client.HTTPException, OSError, ValueError, KeyError, TypeError) as error:
+        except (http.client.HTTPException, OSError, ValueError) as error:
             raise explain_connection(error, self._endpoint) from error
         finally:
             connection.close()

@@ -55,7 +55,7 @@ class Engine:
 
     async def version(self) -> dict[str, Any]:
         """Versions of the engine and of its parts."""
-        return dict(await self._ask(lambda control: control.ask("GET", "version")))
+        return await self._ask(lambda control: control.about)
 
     async def image(self, name: str) -> dict[str, Any] | None:
         """A local image by name, id or digest; None when there is none. Never pulls."""

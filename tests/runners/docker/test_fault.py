@@ -122,3 +122,10 @@ async def test_an_engine_that_hangs_up_may_be_asked_again(short):
 async def test_something_else_that_answers_is_no_engine(short):
     error = await failure(short, b"220 mail ready\r\n")
     assert isinstance(error, (NoEngineError, EngineFaultError))
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'"hello"', b"null"])
+async def test_json_of_something_else_is_no_engine(short, body):
+    error = await failure(short, response("200 OK", body))
+    assert isinstance(error, NoEngineError)
+    assert "it names no ApiVersion" in error.reason
